@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# The oracle: a real Apache Kafka 4.4, one node, on loopback.
+#
+#   kafka.sh lib                   fetch the jars; print the class path
+#   kafka.sh start DIR PORT [K=V…] format DIR (when empty), start, wait until it serves
+#   kafka.sh stop DIR              ask it to stop and wait (clean shutdown)
+#   kafka.sh kill DIR              stop it with SIGKILL (crash)
+#   kafka.sh tool CLASS ARGS…      run one of Kafka's command-line tools
+#
+# The controller listens on PORT+1. Extra K=V are lines of server.properties.
+# MORTISE_CACHE holds the jars (default ~/.cache/mortise). KAFKA_HEAP is the heap (default 512m).
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache="${MORTISE_CACHE:-$HOME/.cache/mortise}/kafka-4.4.0"
+lib="$cache/lib"
+cluster_id=AAAAAAAAQACAAAAAAAAAAA
+
+fetch_jars() {
+  # The marker is written last, so a broken download is fetched again.
+  if [[ ! -e "$cache/complete" ]]; then
+    mkdir -p "$lib"
+    (
+      flock 9
+      [[ -e "$cache/complete" ]] || {
+        mvn -q -B -f "$here/pom.xml" dependency:copy-dependencies "-DoutputDirectory=$lib" >&2
+        touch "$cache/complete"
+      }
+    ) 9>"$cache/lock"
+  fi
+}
+
+java_run() {
+  java "-Dlog4j2.configurationFile=$here/log4j2.yaml" -cp "$lib/*" "$@"
+}
+
+write_properties() { # DIR PORT [K=V…]
+  local dir=$1 port=$2; shift 2
+  cat <<EOF
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@localhost:$((port + 1))
+listeners=PLAINTEXT://localhost:$port,CONTROLLER://localhost:$((port + 1))
+advertised.listeners=PLAINTEXT://localhost:$port,CONTROLLER://localhost:$((port + 1))
+inter.broker.listener.name=PLAINTEXT
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs=$dir/data
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+group.consumer.heartbeat.interval.ms=1000
+group.consumer.min.heartbeat.interval.ms=500
+EOF
+  local kv
+  for kv in "$@"; do echo "$kv"; done
+}
+
+start() { # DIR PORT [K=V…]
+  local dir=$1 port=$2
+  mkdir -p "$dir"
+  dir=$(cd "$dir" && pwd)
+  write_properties "$dir" "${@:2}" >"$dir/server.properties"
+  if [[ ! -e "$dir/data/meta.properties" ]]; then
+    java_run kafka.tools.StorageTool format -t "$cluster_id" -c "$dir/server.properties" >"$dir/format.log" 2>&1 ||
+      { cat "$dir/format.log" >&2; return 1; }
+  fi
+  local heap="${KAFKA_HEAP:-512m}"
+  (
+    cd "$dir"
+    exec setsid java "-Xmx$heap" "-Xms$heap" -server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 \
+      "-Dlog4j2.configurationFile=$here/log4j2.yaml" -cp "$lib/*" kafka.Kafka "$dir/server.properties"
+  ) >"$dir/server.log" 2>&1 </dev/null &
+  local pid=$!
+  echo "$pid" >"$dir/pid"
+  # Two minutes bound a start on a busy machine; it takes about three seconds on a quiet one.
+  local i
+  for ((i = 0; i < 480; i++)); do
+    if (exec 3<>"/dev/tcp/localhost/$port") 2>/dev/null; then return 0; fi
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.25
+  done
+  echo "kafka did not serve on port $port; its log ends:" >&2
+  tail -20 "$dir/server.log" >&2
+  return 1
+}
+
+stop() { # DIR SIGNAL
+  local pid
+  pid=$(cat "$1/pid")
+  kill "-$2" "$pid" 2>/dev/null || return 0
+  local i
+  for ((i = 0; i < 240; i++)); do
+    kill -0 "$pid" 2>/dev/null || return 0
+    sleep 0.25
+  done
+  kill -KILL "$pid"
+}
+
+case "${1:-}" in
+lib) fetch_jars; echo "$lib/*" ;;
+start) fetch_jars; start "${@:2}" ;;
+stop) stop "$2" TERM ;;
+kill) stop "$2" KILL ;;
+tool) fetch_jars; java_run "${@:2}" ;;
+*) sed -n '2,12p' "$0" >&2; exit 2 ;;
+esac

@@ -1,0 +1,111 @@
+package meta
+
+import (
+	"maps"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// Edit collects changes to an image and makes the next one. The parts that do
+// not change are shared: an edit costs what it touches, not what there is. An
+// Edit belongs to one goroutine.
+type Edit struct {
+	next     Image
+	topics   *iradix.Txn[*Topic]
+	topicIDs *iradix.Txn[*Topic]
+
+	brokersOwned, configsOwned, featuresOwned bool
+}
+
+// Edit starts the change numbered index, which must be greater than i.Index.
+func (i *Image) Edit(index uint64) *Edit {
+	if index <= i.Index {
+		panic("BUG: an image's index must grow")
+	}
+	e := &Edit{next: *i, topics: i.topics.Txn(), topicIDs: i.topicIDs.Txn()}
+	e.next.Index = index
+	return e
+}
+
+// Image is the next image. The Edit must not be used after it.
+func (e *Edit) Image() *Image {
+	e.next.topics, e.next.topicIDs = e.topics.Commit(), e.topicIDs.Commit()
+	next := e.next
+	return &next
+}
+
+// SetClusterID names the cluster.
+func (e *Edit) SetClusterID(id string) { e.next.ClusterID = id }
+
+// PutTopic adds a topic or replaces the one with the same name. The edit keeps t.
+func (e *Edit) PutTopic(t *Topic) {
+	if old, ok := e.topics.Insert([]byte(t.Name), t); ok {
+		e.next.partitions -= len(old.Partitions)
+		if old.ID != t.ID {
+			e.topicIDs.Delete(old.ID[:])
+		}
+	}
+	e.topicIDs.Insert(t.ID[:], t)
+	e.next.partitions += len(t.Partitions)
+}
+
+// Topic finds a topic as the edit has it so far.
+func (e *Edit) Topic(name string) (*Topic, bool) { return e.topics.Get([]byte(name)) }
+
+// RemoveTopic takes a topic and its config away.
+func (e *Edit) RemoveTopic(name string) {
+	if old, ok := e.topics.Delete([]byte(name)); ok {
+		e.topicIDs.Delete(old.ID[:])
+		e.next.partitions -= len(old.Partitions)
+	}
+	e.SetConfig(Resource{ResourceTopic, name}, nil)
+}
+
+// PutBroker registers a broker or replaces its registration. The edit keeps b.
+func (e *Edit) PutBroker(b *Broker) {
+	if !e.brokersOwned {
+		e.next.brokers, e.brokersOwned = maps.Clone(e.next.brokers), true
+	}
+	e.next.brokers[b.ID] = b
+}
+
+// RemoveBroker forgets a broker.
+func (e *Edit) RemoveBroker(id kafka.BrokerID) {
+	if !e.brokersOwned {
+		e.next.brokers, e.brokersOwned = maps.Clone(e.next.brokers), true
+	}
+	delete(e.next.brokers, id)
+}
+
+// SetConfig replaces the dynamic config of a resource; an empty one removes it.
+// The edit keeps the map.
+func (e *Edit) SetConfig(r Resource, config map[string]string) {
+	if _, had := e.next.configs[r]; !had && len(config) == 0 {
+		return
+	}
+	if !e.configsOwned {
+		e.next.configs, e.configsOwned = maps.Clone(e.next.configs), true
+	}
+	if len(config) == 0 {
+		delete(e.next.configs, r)
+		return
+	}
+	e.next.configs[r] = config
+}
+
+// SetFeature finalizes a feature at a level; level 0 removes it.
+func (e *Edit) SetFeature(name string, level int16) {
+	if !e.featuresOwned {
+		e.next.features, e.featuresOwned = maps.Clone(e.next.features), true
+	}
+	if level == 0 {
+		delete(e.next.features, name)
+		return
+	}
+	e.next.features[name] = level
+}
+
+// SetNextProducerID moves the first free producer id.
+func (e *Edit) SetNextProducerID(id kafka.ProducerID) { e.next.NextProducerID = id }

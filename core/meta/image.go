@@ -1,0 +1,164 @@
+package meta
+
+import (
+	"iter"
+	"maps"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// Image is the state of the cluster after the change numbered Index. It is
+// immutable and safe for concurrent use; its accessors allocate nothing unless
+// they say so. The zero value is not usable: start with Empty.
+type Image struct {
+	Index     uint64 // of the last change in it; also the epoch of Features
+	ClusterID string
+
+	// NextProducerID is the first producer id that no broker has been given.
+	NextProducerID kafka.ProducerID
+
+	brokers  map[kafka.BrokerID]*Broker
+	topics   *iradix.Tree[*Topic] // by name
+	topicIDs *iradix.Tree[*Topic] // by id
+	configs  map[Resource]map[string]string
+	features map[string]int16
+
+	partitions int // in all topics
+}
+
+// Empty is the image of a cluster before its first change.
+func Empty(clusterID string) *Image {
+	return &Image{
+		ClusterID: clusterID,
+		brokers:   map[kafka.BrokerID]*Broker{},
+		topics:    iradix.New[*Topic](),
+		topicIDs:  iradix.New[*Topic](),
+		configs:   map[Resource]map[string]string{},
+		features:  map[string]int16{},
+	}
+}
+
+// Broker is a registered broker.
+type Broker struct {
+	ID        kafka.BrokerID
+	Epoch     kafka.BrokerEpoch
+	Rack      string // empty: none
+	Endpoints []Endpoint
+	Fenced    bool            // registered but not to be offered to clients
+	LogDirs   []kafka.TopicID // directory ids (meta.properties directory.id)
+}
+
+// Endpoint is an address that clients of one listener are told to use.
+type Endpoint struct {
+	Listener string
+	Host     string
+	Port     int32
+}
+
+// Endpoint finds the broker's address for clients of the named listener.
+func (b *Broker) Endpoint(listener string) (Endpoint, bool) {
+	for _, e := range b.Endpoints {
+		if e.Listener == listener {
+			return e, true
+		}
+	}
+	return Endpoint{}, false
+}
+
+// Topic is a topic with all of its partitions, indexed by partition number.
+type Topic struct {
+	Name       string
+	ID         kafka.TopicID
+	Partitions []Partition
+}
+
+// Partition is the agreed state of one partition.
+//
+// Invariant: ISR ⊆ Replicas; Leader is NoBroker or in ISR.
+type Partition struct {
+	Replicas []kafka.BrokerID // in order of preference
+	ISR      []kafka.BrokerID
+	Leader   kafka.BrokerID
+
+	LeaderEpoch    kafka.LeaderEpoch
+	PartitionEpoch kafka.PartitionEpoch
+
+	ELR             []kafka.BrokerID // eligible leader replicas (KIP-966)
+	LastKnownLeader kafka.BrokerID
+	Adding          []kafka.BrokerID // reassignment under way
+	Removing        []kafka.BrokerID
+}
+
+// ResourceType is the kind of thing that a config belongs to, by Kafka's numbers.
+type ResourceType int8
+
+// Config resource types (ConfigResource.Type).
+const (
+	ResourceUnknown       ResourceType = 0
+	ResourceTopic         ResourceType = 2
+	ResourceBroker        ResourceType = 4
+	ResourceBrokerLogger  ResourceType = 8
+	ResourceClientMetrics ResourceType = 16
+	ResourceGroup         ResourceType = 32
+)
+
+// Resource names what a set of dynamic configs belongs to. A broker resource
+// with an empty name is the cluster-wide default of all brokers.
+type Resource struct {
+	Type ResourceType
+	Name string
+}
+
+// Broker finds a broker by id.
+func (i *Image) Broker(id kafka.BrokerID) (*Broker, bool) {
+	b, ok := i.brokers[id]
+	return b, ok
+}
+
+// Brokers are all registered brokers, in no particular order.
+func (i *Image) Brokers() iter.Seq[*Broker] { return maps.Values(i.brokers) }
+
+// BrokerCount is the number of registered brokers.
+func (i *Image) BrokerCount() int { return len(i.brokers) }
+
+// Topic finds a topic by name.
+func (i *Image) Topic(name string) (*Topic, bool) { return i.topics.Get([]byte(name)) }
+
+// TopicByID finds a topic by id.
+func (i *Image) TopicByID(id kafka.TopicID) (*Topic, bool) { return i.topicIDs.Get(id[:]) }
+
+// Topics are all topics in the order of their names.
+func (i *Image) Topics() iter.Seq[*Topic] { return i.TopicsFrom("") }
+
+// TopicsFrom are the topics whose names are not less than name, in order.
+func (i *Image) TopicsFrom(name string) iter.Seq[*Topic] {
+	return func(yield func(*Topic) bool) {
+		it := i.topics.Root().Iterator()
+		it.SeekLowerBound([]byte(name))
+		for _, t, ok := it.Next(); ok; _, t, ok = it.Next() {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// TopicCount is the number of topics.
+func (i *Image) TopicCount() int { return i.topics.Len() }
+
+// PartitionCount is the number of partitions of all topics together.
+func (i *Image) PartitionCount() int { return i.partitions }
+
+// Config is the dynamic config of a resource: nil when it has none. The caller
+// must not change the map.
+func (i *Image) Config(r Resource) map[string]string { return i.configs[r] }
+
+// ConfigResources are the resources that have a dynamic config, in no
+// particular order.
+func (i *Image) ConfigResources() iter.Seq[Resource] { return maps.Keys(i.configs) }
+
+// Features are the finalized feature levels by name. The caller must not change
+// the map.
+func (i *Image) Features() map[string]int16 { return i.features }
