@@ -1,0 +1,104 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Produced counts what was acknowledged.
+type Produced struct {
+	Records int64         `json:"records"`
+	Bytes   int64         `json:"bytes"` // of keys and values
+	Elapsed time.Duration `json:"elapsed_ns"`
+}
+
+// ProduceOptions say how fast and how loudly to produce.
+type ProduceOptions struct {
+	Rate     float64             // records a second; 0: as fast as it goes
+	Acked    func(*kgo.Record)   // called for each acknowledged record; may be nil
+	Progress func(done Produced) // called now and then; may be nil
+}
+
+// Produce sends every record and waits for the acknowledgements. It stops at
+// the first error; what was acknowledged until then is in the result.
+func Produce(ctx context.Context, client *kgo.Client, records iter.Seq2[*kgo.Record, error], o ProduceOptions) (Produced, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	start := time.Now()
+	tally := tally{options: o, start: start}
+	sent := 0
+	for record, err := range records {
+		if err == nil && o.Rate > 0 {
+			err = pace(ctx, start, sent, o.Rate)
+		}
+		if err != nil {
+			cancel(err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		client.Produce(ctx, record, func(r *kgo.Record, err error) {
+			if err != nil {
+				cancel(fmt.Errorf("topic %s: %w", r.Topic, err))
+				return
+			}
+			tally.acked(r)
+		})
+		sent++
+	}
+	if err := client.Flush(ctx); err != nil && ctx.Err() == nil {
+		cancel(err)
+	}
+	done := tally.sum()
+	if ctx.Err() != nil {
+		return done, context.Cause(ctx)
+	}
+	return done, nil
+}
+
+// pace waits until the record numbered sent is due.
+func pace(ctx context.Context, start time.Time, sent int, rate float64) error {
+	due := start.Add(time.Duration(float64(sent) / rate * float64(time.Second)))
+	timer := time.NewTimer(time.Until(due))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// tally counts acknowledgements, which come on the client's goroutines.
+type tally struct {
+	options ProduceOptions
+	start   time.Time
+
+	mu   sync.Mutex
+	done Produced
+}
+
+func (t *tally) acked(r *kgo.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done.Records++
+	t.done.Bytes += int64(len(r.Key) + len(r.Value))
+	if t.options.Acked != nil {
+		t.options.Acked(r)
+	}
+	if t.options.Progress != nil {
+		t.options.Progress(t.done)
+	}
+}
+
+func (t *tally) sum() Produced {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done.Elapsed = time.Since(t.start)
+	return t.done
+}
