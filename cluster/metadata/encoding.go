@@ -1,0 +1,99 @@
+package metadata
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// commandVersion is the first byte of every command.
+const commandVersion = 1
+
+// Limits of what a decoder accepts. They bound memory: an array or map is at
+// most one element per byte of input, and no input is longer than a raft entry.
+const (
+	elementsMax = 1 << 20 // in one array or map
+	nestingMax  = 8
+)
+
+// codec encodes and decodes CBOR in the one way that this package allows.
+type codec struct {
+	enc cbor.EncMode
+	dec cbor.DecMode
+}
+
+// modes is the codec, built when it is first needed and never changed.
+var modes = sync.OnceValue(newCodec)
+
+// newCodec builds the codec. Its options are constants, so an error is ours.
+func newCodec() codec {
+	enc, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		panic("BUG: CBOR encoder options: " + err.Error())
+	}
+	dec, err := cbor.DecOptions{
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		IndefLength:       cbor.IndefLengthForbidden,
+		TagsMd:            cbor.TagsForbidden,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		UTF8:              cbor.UTF8RejectInvalid,
+		MaxArrayElements:  elementsMax,
+		MaxMapPairs:       elementsMax,
+		MaxNestedLevels:   nestingMax,
+	}.DecMode()
+	if err != nil {
+		panic("BUG: CBOR decoder options: " + err.Error())
+	}
+	return codec{enc: enc, dec: dec}
+}
+
+// EncodeCommand is the form of a command in the control log.
+func EncodeCommand(c Command) ([]byte, error) {
+	body, err := modes().enc.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encode command of kind %d: %w", c.kind(), err)
+	}
+	return append([]byte{commandVersion, byte(c.kind())}, body...), nil
+}
+
+// DecodeCommand reads what EncodeCommand wrote. Errors wrap ErrCorrupt.
+func DecodeCommand(b []byte) (Command, error) {
+	if len(b) < 2 {
+		return nil, fmt.Errorf("%w: a command of %d bytes, want at least 2", ErrCorrupt, len(b))
+	}
+	if b[0] != commandVersion {
+		return nil, fmt.Errorf("%w: command version %d, want %d", ErrCorrupt, b[0], commandVersion)
+	}
+	c := newCommand(kind(b[1]))
+	if c == nil {
+		return nil, fmt.Errorf("%w: command of unknown kind %d", ErrCorrupt, b[1])
+	}
+	if err := modes().dec.Unmarshal(b[2:], c); err != nil {
+		return nil, fmt.Errorf("%w: command of kind %d: %w", ErrCorrupt, b[1], err)
+	}
+	return c, nil
+}
+
+// newCommand is an empty command of the kind; nil: there is no such kind.
+func newCommand(k kind) Command {
+	switch k {
+	case kindBootstrap:
+		return new(Bootstrap)
+	case kindRegisterBroker:
+		return new(RegisterBroker)
+	case kindCreateTopics:
+		return new(CreateTopics)
+	case kindDeleteTopics:
+		return new(DeleteTopics)
+	case kindCreatePartitions:
+		return new(CreatePartitions)
+	case kindAlterConfigs:
+		return new(AlterConfigs)
+	case kindUpdateFeatures:
+		return new(UpdateFeatures)
+	case kindAllocateProducerIDs:
+		return new(AllocateProducerIDs)
+	}
+	return nil
+}

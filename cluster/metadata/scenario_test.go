@@ -1,0 +1,243 @@
+package metadata
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the output of the scenarios into their files")
+
+// TestScenarios runs every testdata/*.txt: a file is a story about one image,
+// blocks of commands, "----", and what they print. -rewrite regenerates them.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scenarios: %v, %d files", err, len(files))
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(want))
+			if *rewrite {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(want) {
+				t.Errorf("%s differs (see it with -rewrite and git diff):\n%s", file, got)
+			}
+		})
+	}
+}
+
+// play runs a scenario and returns its text with the outputs it has now.
+func play(t *testing.T, text string) string {
+	s := &scenario{t: t, image: meta.Empty("")}
+	var out strings.Builder
+	inOutput := false
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		switch {
+		case line == "----":
+			inOutput = true
+			out.WriteString("----\n" + s.out.String())
+			s.out.Reset()
+		case line == "":
+			inOutput = false
+			out.WriteString("\n")
+		case inOutput:
+		case strings.HasPrefix(line, "#"):
+			out.WriteString(line + "\n")
+		default:
+			out.WriteString(line + "\n")
+			s.run(line)
+		}
+	}
+	return out.String()
+}
+
+// scenario is the state of one story.
+type scenario struct {
+	t     *testing.T
+	image *meta.Image
+	index uint64
+	out   strings.Builder
+}
+
+// words is a command line: the verb, the plain words and the key=value words.
+type words struct {
+	verb  string
+	plain []string
+	keys  map[string]string
+}
+
+func split(line string) words {
+	fields := strings.Fields(line)
+	w := words{verb: fields[0], keys: map[string]string{}}
+	for _, f := range fields[1:] {
+		if k, v, ok := strings.Cut(f, "="); ok {
+			w.keys[k] = v
+		} else {
+			w.plain = append(w.plain, f)
+		}
+	}
+	return w
+}
+
+func (w words) number(key string, otherwise int) int {
+	if v, ok := w.keys[key]; ok {
+		if n, err := strconv.Atoi(v); err == nil {
+			return n
+		}
+	}
+	return otherwise
+}
+
+// assignment reads "1,2/2,3": partitions by slash, replicas by comma.
+func (w words) assignment() [][]kafka.BrokerID {
+	text, ok := w.keys["assign"]
+	if !ok {
+		return nil
+	}
+	all := [][]kafka.BrokerID{}
+	for _, partition := range strings.Split(text, "/") {
+		replicas := []kafka.BrokerID{}
+		for _, id := range strings.FieldsFunc(partition, func(r rune) bool { return r == ',' }) {
+			n, _ := strconv.Atoi(id)
+			replicas = append(replicas, kafka.BrokerID(n))
+		}
+		all = append(all, replicas)
+	}
+	return all
+}
+
+// pairs reads "a:1,b:2".
+func (w words) pairs(key string) map[string]string {
+	m := map[string]string{}
+	for _, pair := range strings.FieldsFunc(w.keys[key], func(r rune) bool { return r == ',' }) {
+		k, v, _ := strings.Cut(pair, ":")
+		m[k] = v
+	}
+	return m
+}
+
+// topicID is an id that can be read in a text: it starts with n.
+func topicID(n int) kafka.TopicID { return kafka.TopicID{byte(n), 6: 0x40, 8: 0x80} }
+
+func (s *scenario) run(line string) {
+	w := split(line)
+	switch w.verb {
+	case "bootstrap":
+		s.apply(&Bootstrap{ClusterID: w.plain[0], Features: map[string]int16{"metadata.version": 33}})
+	case "register":
+		id, _ := strconv.Atoi(w.plain[0])
+		r := s.apply(&RegisterBroker{ID: kafka.BrokerID(id), CleanShutdown: w.keys["clean"] != "no",
+			Endpoints: []Endpoint{{Listener: "PLAINTEXT", Host: "b" + w.plain[0], Port: 9092}}})
+		fmt.Fprintf(&s.out, "broker epoch %d\n", r.BrokerEpoch)
+	case "create":
+		c := &CreateTopics{Seed: uint64(w.number("seed", 0))}
+		for n, name := range w.plain {
+			c.Topics = append(c.Topics, NewTopic{Name: name, ID: topicID(w.number("id", 1) + n), PartitionCount: int32(w.number("partitions", 1)),
+				ReplicationFactor: int16(w.number("rf", 1)), Assignment: w.assignment(), Configs: w.pairs("configs")})
+		}
+		for n, r := range s.apply(c).Topics {
+			s.say(w.plain[n], r.Err)
+		}
+	case "delete":
+		c := &DeleteTopics{}
+		for _, id := range w.plain {
+			n, _ := strconv.Atoi(id)
+			c.IDs = append(c.IDs, topicID(n))
+		}
+		s.sayAll(w.plain, s.apply(c).Errors)
+	case "grow":
+		c := &CreatePartitions{Seed: uint64(w.number("seed", 0))}
+		for _, name := range w.plain {
+			c.Topics = append(c.Topics, NewPartitions{Topic: name, Count: int32(w.number("to", 0)), Assignment: w.assignment()})
+		}
+		s.sayAll(w.plain, s.apply(c).Errors)
+	case "config":
+		c := &AlterConfigs{}
+		for _, name := range w.plain {
+			c.Changes = append(c.Changes, ConfigChange{Type: meta.ResourceTopic, Name: name, Previous: w.pairs("previous"), Values: w.pairs("values")})
+		}
+		s.sayAll(w.plain, s.apply(c).Errors)
+	case "feature":
+		u := FeatureUpdate{Name: w.plain[0], Level: int16(w.number("level", 0)), Downgrade: meta.DowngradeKind(w.number("kind", 1))}
+		s.sayAll(w.plain, s.apply(&UpdateFeatures{Decider: 1, Updates: []FeatureUpdate{u}}).Errors)
+	case "pids":
+		b := s.apply(&AllocateProducerIDs{Count: int64(w.number("count", 1000))}).Block
+		fmt.Fprintf(&s.out, "producer ids %d to %d\n", b.First, int64(b.First)+b.Count-1)
+	case "show":
+		s.show()
+	default:
+		s.t.Fatalf("no such command: %s", line)
+	}
+}
+
+// apply runs a command as a node does: through its encoding.
+func (s *scenario) apply(c Command) Result {
+	s.index++
+	b, err := EncodeCommand(c)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	again, err := DecodeCommand(b)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	next, r := Apply(s.image, s.index, again)
+	s.image = next
+	return r
+}
+
+func (s *scenario) sayAll(names []string, errs []*kafka.Error) {
+	for n, err := range errs {
+		s.say(names[n], err)
+	}
+}
+
+func (s *scenario) say(name string, err *kafka.Error) {
+	if err == nil {
+		fmt.Fprintf(&s.out, "%s: ok\n", name)
+		return
+	}
+	fmt.Fprintf(&s.out, "%s: %v\n", name, err)
+}
+
+func (s *scenario) show() {
+	i := s.image
+	fmt.Fprintf(&s.out, "index %d cluster %s next producer id %d topics %d partitions %d\n",
+		i.Index, i.ClusterID, i.NextProducerID, i.TopicCount(), i.PartitionCount())
+	for _, name := range slices.Sorted(maps.Keys(i.Features())) {
+		fmt.Fprintf(&s.out, "feature %s %d\n", name, i.Features()[name])
+	}
+	for t := range i.Topics() {
+		fmt.Fprintf(&s.out, "topic %s id %d configs %v\n", t.Name, t.ID[0], i.Config(meta.Resource{Type: meta.ResourceTopic, Name: t.Name}))
+		for n, p := range t.Partitions {
+			fmt.Fprintf(&s.out, "  %d: replicas %v isr %v leader %d epoch %d/%d\n", n, p.Replicas, p.ISR, p.Leader, p.LeaderEpoch, p.PartitionEpoch)
+		}
+	}
+}
+
+// snapshotOf is the one encoding of an image, for comparing.
+func snapshotOf(t testing.TB, i *meta.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteSnapshot(&b, i); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
