@@ -1,0 +1,50 @@
+# What developers run. `make` is what a change must pass before it is shown.
+GO ?= go
+export GOFLAGS := -buildvcs=false
+
+.PHONY: all build vet lint test race conformance transcripts bench fuzz soak clean
+
+all: vet lint test
+
+build:
+	$(GO) build -o mortise ./cmd/mortise
+
+vet:
+	$(GO) vet ./...
+
+lint:
+	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
+	  if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
+	$(GO) tool staticcheck ./...
+
+# Go only, no services, no network.
+test:
+	$(GO) test ./...
+
+# The rooms where goroutines meet.
+race:
+	$(GO) test -race ./core/... ./cluster/... ./plugins/... ./sdk/... ./cmd/...
+
+# Real clients against a real broker; installs what it needs in a private cache.
+conformance:
+	bash conformance/run.sh
+
+# Records the transcripts anew from a real Kafka 4.4 (needs Java and Maven).
+transcripts:
+	bash conformance/record.sh
+
+# Side by side with a real Kafka 4.4; writes bench/RESULTS.md.
+bench:
+	bash bench/run.sh
+
+# Every fuzz target for FUZZTIME each.
+FUZZTIME ?= 30s
+fuzz:
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+	  done; \
+	done
+
+clean:
+	rm -f mortise
