@@ -179,7 +179,12 @@ func (b Batch) LastSequence() int32 {
 	if first < 0 {
 		return NoSequence
 	}
-	return int32((int64(first) + int64(b.LastOffsetDelta())) & math.MaxInt32)
+	return addSequence(first, b.LastOffsetDelta())
+}
+
+// addSequence is the sequence number delta records after first.
+func addSequence(first, delta int32) int32 {
+	return int32((int64(first) + int64(delta)) & math.MaxInt32)
 }
 
 // Count is the number of records. It is 0 in a batch that compaction emptied but

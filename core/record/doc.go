@@ -43,8 +43,8 @@
 //
 //   - A Batch holds exactly one complete batch; who makes one (Next, Builder)
 //     has checked that. Accessors do not check.
-//   - Nothing here changes its input when it returns an error. Validate never
-//     changes its input at all: a rewritten batch is new memory.
+//   - Nothing here changes its input when it returns an error. Validate changes at
+//     most the header of its input in place: a rebuilt batch is new memory.
 //   - No length that was read sizes an allocation unchecked, and decompression is
 //     bounded in bytes and in ratio by DecompressLimits.
 //   - No goroutine is started, no lock is held. Everything except Iterator and
