@@ -106,6 +106,9 @@ func decompressGzip(dst, src []byte, limit int) ([]byte, error) {
 }
 
 func decompressLZ4(dst, src []byte, limit int) ([]byte, error) {
+	if len(src) == 0 {
+		return dst, io.ErrUnexpectedEOF // the library takes it for a stream of no frames
+	}
 	u := unlz4s.Get().(*unlz4)
 	defer unlz4s.Put(u)
 	u.src.Reset(src)

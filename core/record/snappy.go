@@ -66,11 +66,11 @@ func appendSnappyBlock(dst, block []byte, limit int) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if n > limit-len(dst) {
-		return dst, tooLarge(limit)
-	}
 	if n > snappyMaxRatio*len(block) {
 		return dst, fmt.Errorf("%w: snappy block of %d bytes claims %d", ErrCorrupt, len(block), n)
+	}
+	if n > limit-len(dst) {
+		return dst, tooLarge(limit)
 	}
 	at := len(dst)
 	if cap(dst)-at < n {
