@@ -1,0 +1,114 @@
+package wire
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Handler answers requests.
+type Handler interface {
+	// Handle starts one request. It is called in arrival order on the
+	// connection's goroutine and must not block on network or disk sync; the
+	// answer may come later and from any goroutine. The answers of one
+	// connection leave in arrival order whatever the order they come in.
+	Handle(*Request)
+}
+
+// HandlerFunc is a function that is a Handler.
+type HandlerFunc func(*Request)
+
+// Handle implements Handler.
+func (f HandlerFunc) Handle(r *Request) { f(r) }
+
+// Sink is where the answer of a request goes: the connection that it came from,
+// or a Recorder.
+type Sink interface {
+	// Answer takes the response, which it owns from then on; nil is no answer.
+	Answer(resp *Response)
+	// Abort closes the connection after earlier answers went out.
+	Abort(err error)
+	// OnCancel has f called when the connection dies before Answer.
+	OnCancel(f func())
+	// ReleaseBody gives the memory of the request's frame back.
+	ReleaseBody()
+}
+
+// Request is one request of a client. It is pooled: neither it nor what it
+// refers to may be used after it was answered (Reply, ReplyMessage, ReplyNone or
+// Drop, exactly one of them, exactly once, also when the connection has died).
+type Request struct {
+	Header
+	Body     []byte // what follows the header; part of the frame
+	Conn     *ConnInfo
+	Received time.Time // when the frame was complete
+
+	sink       Sink
+	throttleMS int32
+	answered   atomic.Bool
+}
+
+// Init makes r a fresh request whose answer goes to sink. It is for those who
+// own the memory of requests.
+func (r *Request) Init(h Header, body []byte, conn *ConnInfo, received time.Time, sink Sink) {
+	r.Header, r.Body, r.Conn, r.Received, r.sink = h, body, conn, received, sink
+	r.throttleMS = 0
+	r.answered.Store(false)
+}
+
+// end claims the one answer of r.
+func (r *Request) end() Sink {
+	if r.answered.Swap(true) {
+		panic("BUG: request answered twice")
+	}
+	return r.sink
+}
+
+// Reply answers with resp, which came from NewResponse(r) and is the server's
+// from now on. It never blocks on the network.
+func (r *Request) Reply(resp *Response) {
+	resp.finish()
+	r.end().Answer(resp)
+}
+
+// ReplyMessage answers with m in the request's version.
+func (r *Request) ReplyMessage(m kmsg.Response) {
+	m.SetVersion(r.Version)
+	if t, ok := m.(kmsg.SetThrottleResponse); ok && r.throttleMS > 0 {
+		t.SetThrottle(r.throttleMS)
+	}
+	resp := NewResponse(r)
+	resp.buf = m.AppendTo(resp.buf)
+	r.Reply(resp)
+}
+
+// ReplyNone ends a request that gets no answer (Produce with acks=0).
+func (r *Request) ReplyNone() { r.end().Answer(nil) }
+
+// Drop ends the request by closing the connection once the answers before it
+// went out. The server logs err, rate-limited. It is Kafka's answer to a body
+// that cannot be decoded.
+func (r *Request) Drop(err error) { r.end().Abort(err) }
+
+// OnCancel has f called once if the connection dies before the request is
+// answered, at once if it is dead already. f runs on any goroutine and must be
+// quick. It does not end the request: whoever wins the race between f and the
+// normal end still answers once, and that answer goes nowhere. f must therefore
+// look at its own state only, unless it wins. At most one f a request.
+func (r *Request) OnCancel(f func()) { r.sink.OnCancel(f) }
+
+// ReleaseBody gives the frame's memory back before the answer, so that a request
+// that waits long does not hold it. Body, ClientID and all that was decoded from
+// them are invalid afterwards.
+func (r *Request) ReleaseBody() {
+	r.Body, r.ClientID = nil, nil
+	r.sink.ReleaseBody()
+}
+
+// SetThrottle has the connection muted for ms milliseconds after the answer
+// (KIP-219), and written as the throttle time of ReplyMessage.
+func (r *Request) SetThrottle(ms int32) { r.throttleMS = ms }
+
+// Throttle is what SetThrottle set, in milliseconds.
+func (r *Request) Throttle() int32 { return r.throttleMS }
