@@ -13,12 +13,13 @@
 //
 // A command is
 //
-//	+---------+------+----------------------+
-//	| version | kind | CBOR of the command  |
-//	| 1 byte  | 1    | (RFC 8949, core det.)|
-//	+---------+------+----------------------+
+//	+---------+------+----------+-----------------------+
+//	| version | kind | CRC-32C  | CBOR of the command   |
+//	| 1 byte  | 1    | 4        | (RFC 8949, core det.) |
+//	+---------+------+----------+-----------------------+
 //
-// and a snapshot
+// (the log below verifies only its last write when it opens, so a bit that
+// flipped in an older entry is found here) and a snapshot
 //
 //	+------------+---------+--------+---------+----------+----------+--------+
 //	| "MRTSNAP"  | version | header | brokers | features | configs  | topics |

@@ -1,7 +1,9 @@
 package metadata
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"sync"
 
 	"github.com/fxamacker/cbor/v2"
@@ -48,31 +50,50 @@ func newCodec() codec {
 	return codec{enc: enc, dec: dec}
 }
 
+// Layout of a command before its CBOR.
+const (
+	checksumAt    = 2
+	commandHeader = checksumAt + 4
+)
+
 // EncodeCommand is the form of a command in the control log.
 func EncodeCommand(c Command) ([]byte, error) {
 	body, err := modes().enc.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("encode command of kind %d: %w", c.kind(), err)
 	}
-	return append([]byte{commandVersion, byte(c.kind())}, body...), nil
+	b := make([]byte, commandHeader, commandHeader+len(body))
+	b[0], b[1] = commandVersion, byte(c.kind())
+	b = append(b, body...)
+	binary.BigEndian.PutUint32(b[checksumAt:], commandChecksum(b))
+	return b, nil
 }
 
 // DecodeCommand reads what EncodeCommand wrote. Errors wrap ErrCorrupt.
 func DecodeCommand(b []byte) (Command, error) {
-	if len(b) < 2 {
-		return nil, fmt.Errorf("%w: a command of %d bytes, want at least 2", ErrCorrupt, len(b))
+	if len(b) < commandHeader {
+		return nil, fmt.Errorf("%w: a command of %d bytes, want at least %d", ErrCorrupt, len(b), commandHeader)
 	}
 	if b[0] != commandVersion {
 		return nil, fmt.Errorf("%w: command version %d, want %d", ErrCorrupt, b[0], commandVersion)
+	}
+	if has, is := binary.BigEndian.Uint32(b[checksumAt:]), commandChecksum(b); has != is {
+		return nil, fmt.Errorf("%w: command of kind %d: checksum %08x, want %08x", ErrCorrupt, b[1], is, has)
 	}
 	c := newCommand(kind(b[1]))
 	if c == nil {
 		return nil, fmt.Errorf("%w: command of unknown kind %d", ErrCorrupt, b[1])
 	}
-	if err := modes().dec.Unmarshal(b[2:], c); err != nil {
+	if err := modes().dec.Unmarshal(b[commandHeader:], c); err != nil {
 		return nil, fmt.Errorf("%w: command of kind %d: %w", ErrCorrupt, b[1], err)
 	}
 	return c, nil
+}
+
+// commandChecksum is the CRC-32C of a command without its checksum field.
+func commandChecksum(b []byte) uint32 {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli) // the library keeps one table
+	return crc32.Update(crc32.Update(0, castagnoli, b[:checksumAt]), castagnoli, b[commandHeader:])
 }
 
 // newCommand is an empty command of the kind; nil: there is no such kind.

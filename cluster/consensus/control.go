@@ -1,0 +1,127 @@
+package consensus
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mortisemq/mortise/cluster/metadata"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// producerIDBlock is how many producer ids a broker gets at a time, as in Kafka.
+const producerIDBlock = 1000
+
+// Image implements meta.Control.
+func (g *Group) Image() *meta.Image { return g.machine.images.Image() }
+
+// Watch implements meta.Control.
+func (g *Group) Watch(f func(*meta.Image)) (stop func()) { return g.machine.images.Watch(f) }
+
+// ask has a command decided, or with validateOnly says what would be decided on
+// the present image.
+func (g *Group) ask(ctx context.Context, c metadata.Command, validateOnly bool) (metadata.Result, error) {
+	if !validateOnly {
+		return g.propose(ctx, c)
+	}
+	if err := g.Ready(ctx); err != nil {
+		return metadata.Result{}, err
+	}
+	image := g.Image()
+	_, r := metadata.Apply(image, image.Index+1, c)
+	return r, nil
+}
+
+// CreateTopics implements meta.Control: one command, however many topics.
+func (g *Group) CreateTopics(ctx context.Context, topics []meta.NewTopic, validateOnly bool) ([]meta.TopicResult, error) {
+	c := &metadata.CreateTopics{Seed: rand.Uint64()}
+	for _, t := range topics {
+		c.Topics = append(c.Topics, metadata.NewTopic{Name: t.Name, ID: kafka.NewTopicID(),
+			PartitionCount: t.PartitionCount, ReplicationFactor: t.ReplicationFactor,
+			Assignment: t.Assignment, Configs: t.Configs})
+	}
+	r, err := g.ask(ctx, c, validateOnly)
+	if err != nil {
+		return nil, err
+	}
+	if validateOnly {
+		for _, result := range r.Topics {
+			if result.Topic != nil {
+				result.Topic.ID = kafka.NoTopicID // nobody else has seen this topic
+			}
+		}
+	}
+	return r.Topics, nil
+}
+
+// DeleteTopics implements meta.Control.
+func (g *Group) DeleteTopics(ctx context.Context, ids []kafka.TopicID) ([]*kafka.Error, error) {
+	r, err := g.propose(ctx, &metadata.DeleteTopics{IDs: ids})
+	return r.Errors, err
+}
+
+// CreatePartitions implements meta.Control.
+func (g *Group) CreatePartitions(ctx context.Context, topics []meta.NewPartitions, validateOnly bool) ([]*kafka.Error, error) {
+	c := &metadata.CreatePartitions{Seed: rand.Uint64()}
+	for _, t := range topics {
+		c.Topics = append(c.Topics, metadata.NewPartitions(t))
+	}
+	r, err := g.ask(ctx, c, validateOnly)
+	return r.Errors, err
+}
+
+// AlterConfigs implements meta.Control.
+func (g *Group) AlterConfigs(ctx context.Context, changes []meta.ConfigChange, validateOnly bool) ([]*kafka.Error, error) {
+	c := &metadata.AlterConfigs{}
+	for _, change := range changes {
+		c.Changes = append(c.Changes, metadata.ConfigChange{Type: change.Resource.Type, Name: change.Resource.Name,
+			Previous: change.Previous, Values: change.Values})
+	}
+	r, err := g.ask(ctx, c, validateOnly)
+	return r.Errors, err
+}
+
+// UpdateFeatures implements meta.Control: all or nothing.
+func (g *Group) UpdateFeatures(ctx context.Context, updates []meta.FeatureUpdate, validateOnly bool) ([]*kafka.Error, error) {
+	c := &metadata.UpdateFeatures{Decider: g.options.NodeID}
+	for _, u := range updates {
+		c.Updates = append(c.Updates, metadata.FeatureUpdate(u))
+	}
+	r, err := g.ask(ctx, c, validateOnly)
+	return r.Errors, err
+}
+
+// AllocateProducerIDs implements meta.Control.
+func (g *Group) AllocateProducerIDs(ctx context.Context) (meta.ProducerIDBlock, error) {
+	r, err := g.propose(ctx, &metadata.AllocateProducerIDs{Count: producerIDBlock})
+	return r.Block, err
+}
+
+// RegisterBroker implements meta.Registrar.
+func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.BrokerEpoch, error) {
+	c := &metadata.RegisterBroker{ID: b.ID, Rack: b.Rack, LogDirs: b.LogDirs, CleanShutdown: b.CleanShutdown}
+	for _, e := range b.Endpoints {
+		c.Endpoints = append(c.Endpoints, metadata.Endpoint(e))
+	}
+	r, err := g.propose(ctx, c)
+	return r.BrokerEpoch, err
+}
+
+// Quorum implements meta.Control. A leader counts as caught up at this moment,
+// as in Kafka.
+func (g *Group) Quorum() meta.Quorum {
+	now := time.Now()
+	return meta.Quorum{
+		Leader:        g.options.NodeID,
+		LeaderEpoch:   int32(g.raft.CurrentTerm()),
+		HighWatermark: int64(g.raft.CommitIndex()),
+		Voters: []meta.QuorumReplica{{ID: g.options.NodeID, LogEndOffset: int64(g.raft.LastIndex()),
+			LastFetch: now, LastCaughtUp: now}},
+	}
+}
+
+var (
+	_ meta.Control   = (*Group)(nil)
+	_ meta.Registrar = (*Group)(nil)
+)

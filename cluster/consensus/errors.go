@@ -1,0 +1,27 @@
+package consensus
+
+import (
+	"errors"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// ErrCorrupt says that the control directory can't be read. The text names the
+// file.
+var ErrCorrupt = errors.New("control log is damaged")
+
+// forClient turns an error of raft into what a client should be told: look for
+// another controller when nothing was decided, or time out when that is not
+// known.
+func forClient(err error) error {
+	switch {
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrRaftShutdown),
+		errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		return kafka.ErrNotController.Err("")
+	case errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrAbortedByRestore):
+		return kafka.ErrRequestTimedOut.Err("")
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package consensus
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/mortisemq/mortise/cluster/metadata"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// machine is raft's view of cluster/metadata. raft calls it from one goroutine,
+// but for Snapshot's result; replay is done before raft starts.
+type machine struct {
+	images  *meta.Publisher
+	applied atomic.Uint64 // index of the last entry that images includes
+}
+
+// newMachine starts empty.
+func newMachine() *machine { return &machine{images: meta.NewPublisher(meta.Empty(""))} }
+
+// replay brings the machine to the end of the store. Every entry counts as
+// committed, so it is only for a lone voter.
+func (m *machine) replay(s *store) error {
+	if err := m.replaySnapshot(s); err != nil {
+		return err
+	}
+	first, err := s.logs.FirstIndex()
+	if err != nil {
+		return fmt.Errorf("%w: %s: first entry: %w", ErrCorrupt, s.dir, err)
+	}
+	last, err := s.logs.LastIndex()
+	if err != nil {
+		return fmt.Errorf("%w: %s: last entry: %w", ErrCorrupt, s.dir, err)
+	}
+	reached, err := s.reached()
+	if err != nil {
+		return err
+	}
+	if end := max(last, m.applied.Load()); end < reached {
+		return fmt.Errorf("%w: %s ends at entry %d, want at least %d, which was there when the broker stopped",
+			ErrCorrupt, s.fileOf(max(last, 1)), end, reached)
+	}
+	if last > m.applied.Load() && first > m.applied.Load()+1 {
+		return fmt.Errorf("%w: %s starts at entry %d, want %d or less, where the snapshot ends",
+			ErrCorrupt, s.fileOf(first), first, m.applied.Load()+1)
+	}
+	for index := m.applied.Load() + 1; index <= last; index++ {
+		var entry raft.Log
+		if err := s.logs.GetLog(index, &entry); err != nil {
+			return fmt.Errorf("%w: %s: entry %d: %w", ErrCorrupt, s.fileOf(index), index, err)
+		}
+		if _, err := m.apply(&entry); err != nil {
+			return fmt.Errorf("%w: %s: entry %d: %w", ErrCorrupt, s.fileOf(index), index, err)
+		}
+	}
+	return nil
+}
+
+// replaySnapshot starts from the newest snapshot, if there is one.
+func (m *machine) replaySnapshot(s *store) error {
+	found, err := s.snapshots.List()
+	if err != nil {
+		return fmt.Errorf("%w: snapshots in %s: %w", ErrCorrupt, s.dir, err)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	about, r, err := s.snapshots.Open(found[0].ID)
+	if err != nil {
+		return fmt.Errorf("%w: snapshot %s/snapshots/%s: %w", ErrCorrupt, s.dir, found[0].ID, err)
+	}
+	image, err := metadata.ReadSnapshot(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return fmt.Errorf("%w: snapshot %s/snapshots/%s: %w", ErrCorrupt, s.dir, found[0].ID, err)
+	}
+	m.images.Publish(image)
+	m.applied.Store(about.Index)
+	return nil
+}
+
+// apply takes one committed entry.
+func (m *machine) apply(entry *raft.Log) (metadata.Result, error) {
+	var r metadata.Result
+	if entry.Type == raft.LogCommand {
+		command, err := metadata.DecodeCommand(entry.Data)
+		if err != nil {
+			return r, err
+		}
+		old := m.images.Image()
+		next, result := metadata.Apply(old, entry.Index, command)
+		if r = result; next != old {
+			m.images.Publish(next)
+		}
+	}
+	m.applied.Store(entry.Index)
+	return r, nil
+}
+
+// Apply implements raft.FSM. An entry that was replayed already is skipped. One
+// that can't be decoded ends the process: going on without it would make this
+// node disagree with the others about everything after it.
+func (m *machine) Apply(entry *raft.Log) any {
+	if entry.Index <= m.applied.Load() {
+		return metadata.Result{}
+	}
+	r, err := m.apply(entry)
+	if err != nil {
+		panic(fmt.Sprintf("control entry %d was agreed on, but this build can't read it: %v", entry.Index, err))
+	}
+	return r
+}
+
+// Snapshot implements raft.FSM. It costs nothing: the image never changes.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	return frozen{m.images.Image()}, nil
+}
+
+// Restore implements raft.FSM: a leader sent its snapshot. It is newer than what
+// is here, or raft would not have asked for it.
+func (m *machine) Restore(r io.ReadCloser) error {
+	image, err := metadata.ReadSnapshot(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	m.images.Publish(image)
+	m.applied.Store(image.Index)
+	return nil
+}
+
+// frozen is an image on its way into a snapshot.
+type frozen struct{ image *meta.Image }
+
+// Persist implements raft.FSMSnapshot.
+func (f frozen) Persist(sink raft.SnapshotSink) error {
+	if err := metadata.WriteSnapshot(sink, f.image); err != nil {
+		return errors.Join(err, sink.Cancel())
+	}
+	return sink.Close()
+}
+
+// Release implements raft.FSMSnapshot.
+func (frozen) Release() {}
+
+var _ raft.FSM = (*machine)(nil)
