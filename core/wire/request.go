@@ -73,8 +73,12 @@ func (r *Request) Reply(resp *Response) {
 }
 
 // ReplyMessage answers with m in the request's version.
-func (r *Request) ReplyMessage(m kmsg.Response) {
-	m.SetVersion(r.Version)
+func (r *Request) ReplyMessage(m kmsg.Response) { r.ReplyVersion(m, r.Version) }
+
+// ReplyVersion answers with m in a version that is not the request's: ApiVersions
+// answers an unknown version with version 0.
+func (r *Request) ReplyVersion(m kmsg.Response, version int16) {
+	m.SetVersion(version)
 	if t, ok := m.(kmsg.SetThrottleResponse); ok && r.throttleMS > 0 {
 		t.SetThrottle(r.throttleMS)
 	}

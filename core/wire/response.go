@@ -43,10 +43,6 @@ func NewResponse(r *Request) *Response {
 	return newResponse(r.CorrelationID, responseHeaderTags(r.Key, r.Version))
 }
 
-// NewResponseV0 starts an answer with a response header of version 0 whatever
-// the request's version is.
-func NewResponseV0(r *Request) *Response { return newResponse(r.CorrelationID, false) }
-
 func newResponse(correlation int32, tags bool) *Response {
 	resp := responses.Get().(*Response)
 	resp.buf = appendInt32(append(resp.buf[:0], 0, 0, 0, 0), correlation)
