@@ -106,7 +106,7 @@ func (b *Builder) appendTail(offsetDelta int32, timestampMS int64, tail []byte) 
 // open writes a record's fields before the key; tail bytes follow.
 func (b *Builder) open(offsetDelta int32, timestampMS int64, tail int) {
 	if b.count == 0 {
-		b.base, b.max = timestampMS, timestampMS
+		b.base = timestampMS
 	}
 	b.max = max(b.max, timestampMS)
 	delta := timestampMS - b.base

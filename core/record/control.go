@@ -98,7 +98,7 @@ func (b Batch) EndTxnMarker() (m EndTxnMarker, ok bool, err error) {
 // compaction keeps so that a producer's last sequence is not forgotten.
 func EmptyBatch(b Batch) Batch {
 	e := append(Batch(nil), b[:HeaderSize]...)
-	e[posAttributes+1] &^= attrCodec
+	e[posAttributes+1] &^= attrCodec | attrDeleteHorizon
 	binary.BigEndian.PutUint64(e[posBaseTimestamp:], ^uint64(0))
 	binary.BigEndian.PutUint32(e[posCount:], 0)
 	e.seal()

