@@ -1,0 +1,27 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrUnsupported says that a file system can't do what was asked.
+var ErrUnsupported = errors.ErrUnsupported
+
+// LockedError says who holds a lock.
+type LockedError struct {
+	Name   string
+	Holder string // what the holder wrote into the lock
+}
+
+// Error implements error.
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("%s is locked by another process (%s)", e.Name, e.Holder)
+}
+
+// IsNoSpace reports whether a write failed because the disk or a quota is full.
+func IsNoSpace(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+}

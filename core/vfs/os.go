@@ -1,0 +1,144 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// OS is the file system of the operating system.
+func OS() FS { return osFS{} }
+
+type osFS struct{}
+
+func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &osFile{f}, nil
+}
+
+func (osFS) Remove(name string) error                     { return os.Remove(name) }
+func (osFS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
+func (osFS) Rename(from, to string) error                 { return os.Rename(from, to) }
+func (osFS) MkdirAll(name string, perm fs.FileMode) error { return os.MkdirAll(name, perm) }
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
+func (osFS) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
+
+func (osFS) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// lockContentMax bounds what is read of a lock that somebody else holds.
+const lockContentMax = 4096
+
+func (osFS) Lock(name string, content []byte) (io.Closer, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		holder, _ := io.ReadAll(io.LimitReader(f, lockContentMax)) // best effort: for the message only
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, &LockedError{name, strings.TrimSpace(string(holder))}
+		}
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	if err := errors.Join(f.Truncate(0), writeAll(f, content)); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func writeAll(f *os.File, content []byte) error {
+	_, err := f.WriteAt(content, 0)
+	return err
+}
+
+func (osFS) Usage(name string) (Usage, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(name, &s); err != nil {
+		return Usage{}, &fs.PathError{Op: "statfs", Path: name, Err: err}
+	}
+	return Usage{Total: s.Blocks * uint64(s.Bsize), Available: s.Bavail * uint64(s.Bsize)}, nil
+}
+
+type osFile struct{ *os.File }
+
+func (f *osFile) OS() *os.File { return f.File }
+
+func (f *osFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// iovMax is how many buffers the system takes at once.
+const iovMax = 1024
+
+func (f *osFile) WriteVecAt(bufs [][]byte, off int64) (int64, error) {
+	if len(bufs) == 1 {
+		n, err := f.WriteAt(bufs[0], off)
+		return int64(n), err
+	}
+	rest := append([][]byte(nil), bufs...)
+	written := int64(0)
+	for len(rest) > 0 {
+		n, err := unix.Pwritev(int(f.Fd()), rest[:min(len(rest), iovMax)], off+written)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return written, &fs.PathError{Op: "pwritev", Path: f.Name(), Err: err}
+		}
+		written += int64(n)
+		rest = advance(rest, n)
+	}
+	return written, nil
+}
+
+// advance drops the first n bytes.
+func advance(bufs [][]byte, n int) [][]byte {
+	for len(bufs) > 0 && n >= len(bufs[0]) {
+		n -= len(bufs[0])
+		bufs = bufs[1:]
+	}
+	if len(bufs) > 0 {
+		bufs[0] = bufs[0][n:]
+	}
+	return bufs
+}
+
+func (f *osFile) SyncData() error {
+	for {
+		err := unix.Fdatasync(int(f.Fd()))
+		if !errors.Is(err, unix.EINTR) {
+			return pathError("fdatasync", f.Name(), err)
+		}
+	}
+}
+
+func (f *osFile) Allocate(off, n int64) error {
+	return pathError("fallocate", f.Name(), unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, off, n))
+}
+
+func pathError(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: path, Err: err}
+}
