@@ -1,0 +1,18 @@
+// Package admin is the HTTP listener for people, probes and monitors:
+//
+//	GET /healthz      200 while the process is alive
+//	GET /readyz       200 once logs are recovered and clients are served, 503
+//	                  before and while stopping; JSON with the progress
+//	GET /metrics      Prometheus text; ?partitions=true adds a few series per
+//	                  partition, which is why it must be asked for
+//	GET /v1/version   build and protocol versions
+//	GET /v1/config    every value with its origin; secrets are masked
+//	GET /debug/pprof/ profiles, only when Options.Profiling is on
+//
+// It owns its HTTP server and the JSON forms. It must not know how its facts come
+// about: it gets functions. It changes nothing in the broker.
+//
+// The listener has no authentication, so it is on loopback unless the config says
+// otherwise. Every phase of a request has a deadline and a size limit, so that a
+// stranger who reaches the port can't hold memory or goroutines for long.
+package admin
