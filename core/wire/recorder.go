@@ -30,7 +30,7 @@ func Record(m kmsg.Request, clientID string) (*Request, *Recorder) {
 func RecordBytes(h Header, body []byte) (*Request, *Recorder) {
 	rec := &Recorder{done: make(chan struct{}), info: ConnInfo{ID: 1, Listener: "TEST", Principal: Anonymous}}
 	r := new(Request)
-	r.Init(h, body, &rec.info, time.Now(), rec)
+	r.Init(h, body, &rec.info, time.Now(), rec, nil)
 	return r, rec
 }
 

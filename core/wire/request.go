@@ -45,14 +45,15 @@ type Request struct {
 	Received time.Time // when the frame was complete
 
 	sink       Sink
+	responses  *Responses
 	throttleMS int32
 	answered   atomic.Bool
 }
 
-// Init makes r a fresh request whose answer goes to sink. It is for those who
-// own the memory of requests.
-func (r *Request) Init(h Header, body []byte, conn *ConnInfo, received time.Time, sink Sink) {
-	r.Header, r.Body, r.Conn, r.Received, r.sink = h, body, conn, received, sink
+// Init makes r a fresh request whose answer goes to sink and is built in memory
+// of pool, which may be nil. It is for those who own the memory of requests.
+func (r *Request) Init(h Header, body []byte, conn *ConnInfo, received time.Time, sink Sink, pool *Responses) {
+	r.Header, r.Body, r.Conn, r.Received, r.sink, r.responses = h, body, conn, received, sink, pool
 	r.throttleMS = 0
 	r.answered.Store(false)
 }

@@ -30,23 +30,32 @@ type hole struct {
 // Response is an answer under construction: bytes with bodies between them. It
 // is pooled, and used by one goroutine at a time.
 type Response struct {
+	pool      *Responses // nil: none
 	buf       []byte
 	holes     []hole
 	bodyBytes int64
 }
 
-var responses = sync.Pool{New: func() any { return &Response{buf: make([]byte, 0, 512)} }}
+// Responses is a pool of responses. The zero value is ready; it is safe for
+// concurrent use.
+type Responses struct{ pool sync.Pool }
+
+// get returns an empty response. A nil pool gives a fresh one.
+func (p *Responses) get() *Response {
+	if p != nil {
+		if resp, ok := p.pool.Get().(*Response); ok {
+			return resp
+		}
+	}
+	return &Response{pool: p, buf: make([]byte, 0, 512)}
+}
 
 // NewResponse starts the answer to r: room for the frame's length, and the
 // response header in the version that r wants. Hot: 0 allocs when pooled.
 func NewResponse(r *Request) *Response {
-	return newResponse(r.CorrelationID, responseHeaderTags(r.Key, r.Version))
-}
-
-func newResponse(correlation int32, tags bool) *Response {
-	resp := responses.Get().(*Response)
-	resp.buf = appendInt32(append(resp.buf[:0], 0, 0, 0, 0), correlation)
-	if tags {
+	resp := r.responses.get()
+	resp.buf = appendInt32(append(resp.buf[:0], 0, 0, 0, 0), r.CorrelationID)
+	if responseHeaderTags(r.Key, r.Version) {
 		resp.buf = append(resp.buf, 0)
 	}
 	return resp
@@ -117,7 +126,9 @@ func (resp *Response) Release() {
 	if cap(resp.buf) > bufKept {
 		resp.buf = make([]byte, 0, 512)
 	}
-	responses.Put(resp)
+	if resp.pool != nil {
+		resp.pool.pool.Put(resp)
+	}
 }
 
 // bytesBody is a Body in memory.
