@@ -1,0 +1,102 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/mortisemq/mortise/core/record"
+	"github.com/mortisemq/mortise/core/vfs"
+)
+
+// DumpOptions say what Dump prints. The zero value prints batches and entries.
+type DumpOptions struct {
+	Deep      bool // records too, which decompresses batches
+	PrintData bool // with keys, values and headers; implies Deep
+	JSON      bool // one JSON object a line instead of text
+	Limits    record.DecompressLimits
+}
+
+// Dump prints a file of a partition, or all files of a partition directory in the
+// order of their names. A file that is damaged is printed as far as it can be
+// read, with a last line that says what is wrong; that is no error, so that the
+// other files are printed too. An error is one of the file system, of w or of ctx.
+func Dump(ctx context.Context, w io.Writer, fsys vfs.FS, path string, o DumpOptions) error {
+	o.Deep = o.Deep || o.PrintData
+	info, err := fsys.Stat(path)
+	if err != nil {
+		return fmt.Errorf("dump %s: %w", path, err)
+	}
+	if !info.IsDir() {
+		if k, _ := fileKind(path); k == otherFile {
+			return fmt.Errorf("dump %s: %w", path, ErrUnknownFile)
+		}
+		return dumpFile(ctx, w, fsys, path, o)
+	}
+	list, err := fsys.ReadDir(path)
+	if err != nil {
+		return fmt.Errorf("dump %s: %w", path, err)
+	}
+	for _, e := range list {
+		if k, _ := fileKind(e.Name()); e.IsDir() || k == otherFile {
+			continue
+		}
+		if err := dumpFile(ctx, w, fsys, filepath.Join(path, e.Name()), o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dumper prints one file.
+type dumper struct {
+	printer
+	ctx  context.Context
+	fsys vfs.FS
+	o    DumpOptions
+}
+
+func dumpFile(ctx context.Context, w io.Writer, fsys vfs.FS, name string, o DumpOptions) error {
+	d := &dumper{printer: printer{w: w, json: o.JSON, file: name}, ctx: ctx, fsys: fsys, o: o}
+	k, base := fileKind(name)
+	if !o.JSON {
+		if _, err := fmt.Fprintf(w, "Dumping %s\n", name); err != nil {
+			return fmt.Errorf("dump %s: %w", name, err)
+		}
+	}
+	var err error
+	switch k {
+	case logFile:
+		err = d.log(base)
+	case indexFile:
+		err = d.entries(indexEntrySize, true, func(b []byte) *row {
+			e := parseIndexEntry(base, b)
+			return new(row{what: "index"}).add("offset", e.offset).add("position", e.position)
+		})
+	case timeIndexFile:
+		err = d.entries(timeIndexEntrySize, true, func(b []byte) *row {
+			e := parseTimeEntry(base, b)
+			return new(row{what: "timeindex"}).add("timestamp", e.timestamp).add("offset", e.offset)
+		})
+	case txnIndexFile:
+		err = d.entries(txnIndexEntrySize, false, func(b []byte) *row { return txnRow(parseTxnEntry(b)) })
+	case snapshotFile:
+		err = d.snapshot()
+	case epochFile:
+		err = d.epochs()
+	case metadataFile:
+		err = d.metadata()
+	case checkpointFile:
+		err = d.checkpoint()
+	}
+	if err != nil {
+		return fmt.Errorf("dump %s: %w", name, err)
+	}
+	return nil
+}
+
+// damage prints what is wrong with the rest of the file.
+func (d *dumper) damage(position int64, problem string) error {
+	return d.row(new(row{what: "problem"}).add("position", position).add("problem", problem))
+}
