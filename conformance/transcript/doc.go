@@ -25,7 +25,8 @@
 //
 // Options: conn=NAME uses a connection of its own, send does not wait for the answer, client=TEXT or client=null
 // sets the client id, answer=NAME/VERSION says how a hand-made frame is answered, as=VERSION how a request is,
-// retry=TEXT sends again while the answer contains TEXT, half reads with the writing side closed.
+// retry=TEXT sends again while the answer contains TEXT, anyerror prints every error code as $error (where Kafka's
+// own is an accident, such as UNKNOWN_SERVER_ERROR after an exception).
 //
 // # Bodies
 //

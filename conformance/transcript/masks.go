@@ -22,7 +22,9 @@ type masks struct {
 	keeps  map[string][]string
 	sorted map[string]bool // Arrays whose order means nothing, from sort directives.
 	host   string
-	port   string
+	// anyError prints every error of the current step as $error.
+	anyError bool
+	port     string
 }
 
 func newMasks() *masks {
@@ -50,6 +52,9 @@ func (m *masks) name(kind, value string) string {
 func (m *masks) mask(typ, field string, v reflect.Value) (string, bool) {
 	if field == "ErrorCode" && v.IsZero() {
 		return "", false
+	}
+	if field == "ErrorCode" && m.anyError {
+		return "$error", true
 	}
 	if as, ok := m.fields[field]; ok {
 		return as, true

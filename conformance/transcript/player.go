@@ -188,6 +188,7 @@ func (p *player) exchange(s *step, v int16) ([]string, error) {
 	if !strings.Contains(strings.Join(s.body, "\n"), "$v") {
 		v = -1
 	}
+	_, p.masks.anyError = s.options["anyerror"]
 	return p.print(next, v, frame)
 }
 
