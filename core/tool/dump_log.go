@@ -80,7 +80,7 @@ func (d *dumper) record(b record.Batch, rec *record.Record) *row {
 		add("keySize", size(rec.Key)).add("valueSize", size(rec.Value)).
 		add("sequence", rec.Sequence)
 	headers := rec.Headers()
-	keys := make([]string, len(headers))
+	keys := make(names, len(headers))
 	for i, h := range headers {
 		keys[i] = h.Key
 	}

@@ -94,6 +94,11 @@ func (p *printer) appendJSON(r *row) error {
 	return nil
 }
 
+// names prints as Kafka prints header keys: [a,b].
+type names []string
+
+func (n names) String() string { return "[" + strings.Join(n, ",") + "]" }
+
 // headerList is the headers of a record: [name=value …] or JSON objects.
 type headerList []record.Header
 

@@ -18,6 +18,9 @@ const (
 	MaxBatchBytes = 256 << 20
 )
 
+// magicAt is where a batch has its format version.
+const magicAt = 16
+
 // errZeros says that only zeros follow: a preallocated file.
 var errZeros = errors.New("only zeros follow")
 
@@ -66,6 +69,8 @@ func (s *scanner) next() (record.Batch, int64, error) {
 		return nil, at, errZeros
 	case err != nil:
 		return nil, at, err
+	case len(head) > magicAt && head[magicAt] != record.Magic: // before a length of noise is believed
+		return nil, at, fmt.Errorf("%w: magic is %d, want %d", record.ErrCorrupt, int8(head[magicAt]), record.Magic)
 	case n > MaxBatchBytes:
 		return nil, at, fmt.Errorf("%w: batch of %d bytes, the limit is %d", record.ErrCorrupt, n, MaxBatchBytes)
 	case int64(n) > s.left():

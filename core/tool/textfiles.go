@@ -87,9 +87,6 @@ func readTopicID(fsys vfs.FS, name string) (kafka.TopicID, error) {
 	if err != nil {
 		return kafka.NoTopicID, err
 	}
-	if len(data) == 0 {
-		return nil, nil // Kafka makes the file before it has something to write
-	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	if len(lines) != 2 || strings.TrimSpace(lines[0]) != "version: 0" {
 		return kafka.NoTopicID, fmt.Errorf("partition.metadata starts with %q, want version: 0 and topic_id", lines[0])
