@@ -1,0 +1,97 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// catalog is every key, looked up by name. It never changes.
+type catalog struct {
+	topic, broker, facts []Key // topic in the order of Kafka's checks
+	topicByName          map[string]*Key
+	brokerByName         map[string]*Key // facts too
+	topicSorted          []*Key          // without internal keys
+	brokerSorted         []*Key          // facts too
+}
+
+// keys is the one catalog: it depends on nothing.
+var keys = sync.OnceValue(newCatalog)
+
+func newCatalog() *catalog {
+	c := &catalog{topic: topicKeys(), broker: brokerKeys(), facts: factKeys(),
+		topicByName: map[string]*Key{}, brokerByName: map[string]*Key{}}
+	for i := range c.topic {
+		k := &c.topic[i]
+		c.topicByName[k.Name] = k
+		if !k.Internal {
+			c.topicSorted = append(c.topicSorted, k)
+		}
+	}
+	for _, group := range [][]Key{c.broker, c.facts} {
+		for i := range group {
+			c.brokerByName[group[i].Name] = &group[i]
+			c.brokerSorted = append(c.brokerSorted, &group[i])
+		}
+	}
+	byName := func(a, b *Key) int { return cmp.Compare(a.Name, b.Name) }
+	slices.SortFunc(c.topicSorted, byName)
+	slices.SortFunc(c.brokerSorted, byName)
+	return c
+}
+
+// TopicKeys are the keys that topics can have, by name, without internal ones.
+func TopicKeys() []Key { return copies(keys().topicSorted, func(*Key) bool { return true }) }
+
+// BrokerKeys are the keys that the config file can set, by name.
+func BrokerKeys() []Key {
+	c := keys()
+	return copies(c.brokerSorted, func(k *Key) bool { return !c.isFact(k) })
+}
+
+// copies copies the keys that pass.
+func copies(all []*Key, pass func(*Key) bool) []Key {
+	var out []Key
+	for _, k := range all {
+		if pass(k) {
+			out = append(out, *k)
+		}
+	}
+	return out
+}
+
+// isFact reports whether a broker key can't be set at all.
+func (c *catalog) isFact(k *Key) bool {
+	return slices.ContainsFunc(c.facts, func(f Key) bool { return f.Name == k.Name })
+}
+
+// LookupTopic finds a topic key.
+func LookupTopic(name string) (Key, bool) {
+	k, ok := keys().topicByName[name]
+	if !ok {
+		return Key{}, false
+	}
+	return *k, true
+}
+
+// LookupBroker finds a broker key that the config file can set.
+func LookupBroker(name string) (Key, bool) {
+	c := keys()
+	k, ok := c.brokerByName[name]
+	if !ok || c.isFact(k) {
+		return Key{}, false
+	}
+	return *k, true
+}
+
+// IsList reports whether the values of a key are lists, to which elements can be
+// added and from which they can be taken. broker chooses between the keys of
+// brokers and of topics.
+func IsList(broker bool, name string) bool {
+	byName := keys().topicByName
+	if broker {
+		byName = keys().brokerByName
+	}
+	k, ok := byName[name]
+	return ok && k.Type == List
+}

@@ -1,0 +1,116 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// CheckTopic says what is wrong with the own values of a topic, in Kafka's words
+// and order: names first, then values, then what does not go together. The
+// defaults beside them are the keys'.
+func CheckTopic(values map[string]string) error { return checkTopic(values, nil) }
+
+// checkTopic is CheckTopic with defaults that may come from the broker.
+func checkTopic(values map[string]string, defaults map[string]Value) error {
+	c := keys()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if c.topicByName[name] == nil {
+			return &InvalidError{"Unknown topic config name: " + name}
+		}
+	}
+	effective := make(map[string]Value, len(values))
+	for i := range c.topic {
+		k := &c.topic[i]
+		text, own := values[k.Name]
+		if !own {
+			continue
+		}
+		v, err := k.Parse(text)
+		if err != nil {
+			return err
+		}
+		effective[k.Name] = v
+	}
+	return checkTogether(func(name string) Value {
+		if v, ok := effective[name]; ok {
+			return v
+		}
+		if v, ok := defaults[name]; ok {
+			return v
+		}
+		v, _ := c.topicByName[name].Parse(c.topicByName[name].Default) // defaults are right
+		return v
+	})
+}
+
+// checkTogether says which values of a topic contradict each other.
+func checkTogether(value func(name string) Value) error {
+	low, high := value("min.compaction.lag.ms").Int, value("max.compaction.lag.ms").Int
+	if low > high {
+		return &InvalidError{fmt.Sprintf(
+			"conflict topic config setting min.compaction.lag.ms (%d) > max.compaction.lag.ms (%d)", low, high)}
+	}
+	if value("remote.storage.enable").Bool {
+		return &InvalidError{"Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage."}
+	}
+	return nil
+}
+
+// CheckBroker says all that is wrong with broker keys from a config file.
+func CheckBroker(values map[string]string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		k, ok := LookupBroker(name)
+		if !ok {
+			errs = append(errs, &InvalidError{"unknown broker key " + name})
+			continue
+		}
+		if _, err := k.Parse(values[name]); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CheckDynamic says what is wrong with the dynamic values of a broker, or of all
+// brokers. As in Kafka, names that nobody knows are let through; names of Kafka's
+// that this broker does not have are refused like those that need a restart,
+// because accepting them would promise something.
+func CheckDynamic(values map[string]string) error {
+	c := keys()
+	var fixed []string
+	names := slices.Sorted(maps.Keys(values))
+	for _, name := range names {
+		if k := c.brokerByName[name]; k != nil && k.ReadOnly || k == nil && foreign(name) {
+			fixed = append(fixed, name)
+		}
+	}
+	if len(fixed) > 0 {
+		return &InvalidError{"Cannot update these configs dynamically: [" + strings.Join(fixed, ", ") + "]"}
+	}
+	for _, name := range names {
+		if k := c.brokerByName[name]; k != nil {
+			if _, err := k.Parse(values[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// foreign reports whether a name that is no key of ours is one of Kafka's, by the
+// subjects of Kafka's keys.
+func foreign(name string) bool {
+	subjects := [...]string{
+		"add.partitions.", "advertised.", "alter.", "authorizer.", "auto.", "background.", "broker.", "client.quota.",
+		"config.providers", "connection", "control", "cordoned.", "create.topic.", "delegation.", "delete.", "early.",
+		"errors.", "fetch.", "follower.", "group.", "initial.", "inter.broker.", "kafka.", "leader.", "listener", "log.",
+		"max.", "metadata.", "metric", "node.id", "num.", "offset", "password.", "principal.", "process.roles",
+		"producer.", "queued.", "quota.", "remote.", "replica", "request.timeout.ms", "reserved.", "sasl.", "security.",
+		"share.", "socket.", "ssl.", "telemetry.", "transaction", "unstable.", "zookeeper.",
+	}
+	return slices.ContainsFunc(subjects[:], func(s string) bool { return strings.HasPrefix(name, s) })
+}
