@@ -23,8 +23,12 @@ import (
 // The batch is not changed when an error is returned. Otherwise its header may be
 // patched in place (timestamp type, maximum timestamp, CRC).
 //
-// Two things are stricter than Kafka: a record must fill exactly its declared size in
-// compressed batches too, and inner offsets are put right in uncompressed batches too.
+// Where Mortise means to differ: a record must fill exactly its declared size in
+// compressed batches too (Kafka skips over it and stores what consumers cannot
+// read); inner offsets that are not 0 to n-1 are put right always (Kafka stores them
+// in uncompressed batches and fails on them in compressed ones); a batch that
+// decompresses over Limits is too large. 70,000 mutated batches showed no other
+// difference (TestKafkaRandom).
 //
 // Cost: an uncompressed batch that is right takes one CRC pass, one walk over the
 // record headers and no allocation. 64 KiB take about 4 µs with records of 1 KiB and
@@ -154,6 +158,9 @@ func (w *walk) finish(records []byte) (Validated, error) {
 // that were walked already.
 func (w *walk) rebuild(records []byte, target Codec) (Batch, error) {
 	b, r := w.batch, w.rules
+	if b.ProducerID() != kafka.NoProducerID && (b.ProducerEpoch() < 0 || b.BaseSequence() < 0) {
+		return nil, unbuildable("Invalid negative producer epoch %d or sequence number %d", b.ProducerEpoch(), b.BaseSequence())
+	}
 	build := NewBuilder(BuilderOptions{
 		Codec: target, Level: r.Level,
 		TimestampType: r.TimestampType, LogAppendTimeMS: r.NowMS,
@@ -168,7 +175,11 @@ func (w *walk) rebuild(records []byte, target Codec) (Batch, error) {
 			return nil, invalid("%s", bad.text)
 		}
 		records = rest
-		build.appendTail(i, w.timestamp(&e), e.tail)
+		ts := w.timestamp(&e)
+		if ts < 0 && ts != NoTimestamp {
+			return nil, unbuildable("Invalid negative timestamp %d", ts)
+		}
+		build.appendTail(i, ts, e.tail)
 	}
 	out := build.Bytes()
 	if len(out) > r.MaxBytes {
@@ -176,6 +187,12 @@ func (w *walk) rebuild(records []byte, target Codec) (Batch, error) {
 			"partition %s which exceeds the maximum configured size of %d.", len(out), r.TP, r.MaxBytes))
 	}
 	return out, nil
+}
+
+// unbuildable is the answer for batches that Kafka may store as they are but on
+// which its builder throws.
+func unbuildable(format string, args ...any) error {
+	return kafka.ErrUnknownServerError.Err(fmt.Sprintf(format, args...))
 }
 
 // stamp makes the header tell the timestamps that are stored, and seals it again
