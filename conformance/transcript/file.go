@@ -179,7 +179,7 @@ func (s *step) format(b *bytes.Buffer) {
 		default:
 			fmt.Fprintf(b, " v%d..%d", a.from, a.to)
 		}
-		if len(a.lines) == 1 && !strings.ContainsAny(a.lines[0], " :") {
+		if len(a.lines) == 1 && a.lines[0] != "" && !strings.ContainsAny(a.lines[0], " :") {
 			b.WriteString(" " + a.lines[0] + "\n")
 			continue
 		}

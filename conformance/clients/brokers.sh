@@ -1,0 +1,90 @@
+# Sourced by run.sh: the broker under test and the real Kafka beside it.
+
+target="${CONFORMANCE_TARGET:-mortise}"
+free_port() {
+  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+# A real Kafka takes two ports in a row.
+free_pair() {
+  python3 - <<'PY'
+import socket
+while True:
+    a = socket.socket(); a.bind(("127.0.0.1", 0)); p = a.getsockname()[1]
+    b = socket.socket()
+    try:
+        b.bind(("127.0.0.1", p + 1)); print(p); break
+    except (OSError, OverflowError):
+        pass
+PY
+}
+
+reference_port=$(free_pair)
+reference="localhost:$reference_port"
+reference_dir="$work/reference"
+target_dir="$work/target"
+if [[ $target == kafka ]]; then target_port=$(free_pair); else target_port=$(free_port); fi
+addr="localhost:$target_port"
+
+# Retention must not take the old records of tests.
+kafka_options=(log.retention.check.interval.ms=86400000)
+
+build_target() {
+  [[ $target == kafka ]] && return
+  (cd "$here/.." && go build -o "$work/mortise" ./cmd/mortise)
+}
+
+reference_start() { "$here/oracle/kafka.sh" start "$reference_dir" "$reference_port" "${kafka_options[@]}"; }
+reference_stop() { "$here/oracle/kafka.sh" stop "$reference_dir"; }
+
+target_start() {
+  if [[ $target == kafka ]]; then
+    "$here/oracle/kafka.sh" start "$target_dir" "$target_port" "${kafka_options[@]}"
+    return
+  fi
+  mkdir -p "$target_dir"
+  setsid "$work/mortise" serve --data "$target_dir/data" --listen "127.0.0.1:$target_port" \
+    --advertise "localhost:$target_port" >>"$target_dir/server.log" 2>&1 </dev/null &
+  echo $! >"$target_dir/pid"
+  local i
+  for ((i = 0; i < 300; i++)); do
+    if (exec 3<>"/dev/tcp/127.0.0.1/$target_port") 2>/dev/null; then return 0; fi
+    kill -0 "$(cat "$target_dir/pid")" 2>/dev/null || break
+    sleep 0.1
+  done
+  tail -20 "$target_dir/server.log"
+  return 1
+}
+
+# target_end SIGNAL stops the broker under test and waits until it is gone.
+target_end() {
+  local pid i
+  pid=$(cat "$target_dir/pid" 2>/dev/null) || return 0
+  kill "-$1" "$pid" 2>/dev/null || return 0
+  for ((i = 0; i < 600; i++)); do
+    kill -0 "$pid" 2>/dev/null || return 0
+    sleep 0.1
+  done
+  echo "process $pid is still there a minute after SIG$1"
+  kill -KILL "$pid"
+  return 1
+}
+
+stop_all() {
+  target_end KILL
+  [[ -e $reference_dir/pid ]] && "$here/oracle/kafka.sh" kill "$reference_dir"
+}
+
+# partition_dir ROOT TOPIC-PARTITION prints where a broker keeps a partition.
+partition_dir() {
+  local found
+  found=$(find "$1" -type d -name "$2" | head -1)
+  [[ -n $found ]] || { echo "no directory $2 below $1" >&2; return 1; }
+  echo "$found"
+}
+
+# tool CLASS ARGS... runs one of Kafka's tools, named below org.apache.kafka.tools.
+tool() { "$here/oracle/kafka.sh" tool "org.apache.kafka.tools.$1" "${@:2}"; }
+
+make_topic() { # ADDR NAME PARTITIONS [--config K=V...]
+  tool TopicCommand --bootstrap-server "$1" --create --topic "$2" --partitions "$3" --config max.message.bytes=16777216 "${@:4}"
+}

@@ -1,0 +1,73 @@
+// Command goclients loads a source tree into a topic through a Go client and reads it back through another.
+//
+//	goclients load  -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE]
+//	goclients check -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE]
+//	goclients checkstream -dir D [-max N]     what kcat printed comes on standard input
+//
+// A file is one record: its path is the key, its content the value, the hash of its content a header. load writes one
+// line "partition offset path" for each acknowledged record into the acked file. check wants every file once or more,
+// byte for byte, and what the acked file says at its place.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "goclients:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("want load, check or checkstream")
+	}
+	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
+	client := flags.String("client", "kgo", "kgo, sarama or kafka-go")
+	addr := flags.String("addr", "", "bootstrap address")
+	topic := flags.String("topic", "tree", "topic")
+	dir := flags.String("dir", "", "root of the source tree")
+	limit := flags.Int("max", 0, "take the first so many files; 0: all")
+	acked := flags.String("acked", "", "file of acknowledged records")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	files, err := list(*dir, *limit)
+	if err != nil {
+		return err
+	}
+	if args[0] == "checkstream" {
+		c := newChecker(files)
+		if err := c.stream(os.Stdin); err != nil {
+			return err
+		}
+		return c.result()
+	}
+	if *addr == "" {
+		return fmt.Errorf("-addr is missing")
+	}
+	w, r, err := clientNamed(*client, *addr, *topic)
+	if err != nil {
+		return err
+	}
+	switch args[0] {
+	case "load":
+		return load(files, w, *acked)
+	case "check":
+		c := newChecker(files)
+		if err := r(c.add); err != nil {
+			return err
+		}
+		if *acked != "" {
+			if err := c.acked(*acked); err != nil {
+				return err
+			}
+		}
+		return c.result()
+	}
+	return fmt.Errorf("unknown command %q", args[0])
+}

@@ -1,0 +1,52 @@
+# Sourced by run.sh: running and counting steps.
+
+passed=0
+failed=0
+
+# step NAME COMMAND... runs a step in a subshell and prints its line; what it printed is shown when it failed.
+step() {
+  local name=$1 log start
+  shift
+  if ! chosen "$name"; then return 0; fi
+  log="$work/log.$name"
+  start=$EPOCHREALTIME
+  if (set -e; "$@") >"$log" 2>&1; then
+    passed=$((passed + 1))
+    printf 'ok %s (%s)\n' "$name" "$(since "$start")"
+    return 0
+  fi
+  failed=$((failed + 1))
+  printf 'FAIL %s (%s)\n' "$name" "$(since "$start")"
+  tail -n 40 "$log" | sed 's/^/    /'
+  return 1
+}
+
+# must is a step without which the rest makes no sense. It always runs, in this shell.
+must() {
+  local name=$1 start=$EPOCHREALTIME
+  shift
+  if "$@" >"$work/log.$name" 2>&1; then
+    passed=$((passed + 1))
+    printf 'ok %s (%s)\n' "$name" "$(since "$start")"
+    return
+  fi
+  failed=$((failed + 1))
+  printf 'FAIL %s (%s)\n' "$name" "$(since "$start")"
+  tail -n 40 "$work/log.$name" | sed 's/^/    /'
+  finish
+}
+
+chosen() {
+  ((${#only[@]} == 0)) && return 0
+  local prefix
+  for prefix in "${only[@]}"; do [[ "$1" == "$prefix"* ]] && return 0; done
+  return 1
+}
+
+since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
+
+finish() {
+  printf '%d passed, %d failed\n' "$passed" "$failed"
+  ((failed == 0)) || exit 1
+  exit 0
+}

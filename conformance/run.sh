@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Real clients against Mortise, with a real Kafka beside it to compare. Called by `make conformance`.
+#
+#   run.sh [STEP-PREFIX...]      run all steps, or those whose names start so
+#
+# Each step prints "ok NAME (seconds)" or "FAIL NAME (seconds)" with what went wrong; the last line is
+# "N passed, M failed". MORTISE_CACHE holds what is downloaded (default ~/.cache/mortise); CONFORMANCE_TARGET=kafka
+# puts a second real Kafka in Mortise's place, which checks this script itself.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/mortise-conformance.XXXXXX")
+only=("$@")
+
+# shellcheck source=clients/steps.sh
+source "$here/clients/steps.sh"
+# shellcheck source=clients/install.sh
+source "$here/clients/install.sh"
+# shellcheck source=clients/brokers.sh
+source "$here/clients/brokers.sh"
+# shellcheck source=clients/tree.sh
+source "$here/clients/tree.sh"
+# shellcheck source=clients/tools.sh
+source "$here/clients/tools.sh"
+# shellcheck source=clients/disk.sh
+source "$here/clients/disk.sh"
+
+trap 'stop_all; rm -rf "$work"' EXIT
+
+for what in kcat java python node go javac; do
+  must "install-$what" "install_$what"
+done
+must build build_target
+must start-kafka reference_start
+must start-mortise target_start
+
+tools_steps
+tree_steps
+crash_steps
+disk_steps
+
+finish
