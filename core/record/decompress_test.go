@@ -167,10 +167,10 @@ func TestBombs(t *testing.T) {
 func TestLimits(t *testing.T) {
 	for _, c := range []struct{ most, ratio, n, want int }{
 		{0, 0, 1, RatioFloor},
-		{0, 0, 10_000, 10_000 * DefaultMaxRatio},
+		{0, 0, 20_000, 20_000 * DefaultMaxRatio},
 		{0, 0, 1 << 20, DefaultMaxDecompressedBytes},
 		{100, 10, 1, 100},
-		{2 << 20, 10, 150_000, 1_500_000},
+		{32 << 20, 10, 1_700_000, 17_000_000},
 		{2 << 20, 10, 1 << 30, 2 << 20},
 	} {
 		if got := (DecompressLimits{c.most, c.ratio}).bytes(c.n); got != c.want {

@@ -6,12 +6,12 @@ package record
 const (
 	// DefaultMaxDecompressedBytes bounds one batch's records area.
 	DefaultMaxDecompressedBytes = 128 << 20
-	// DefaultMaxRatio bounds how many times the records area may grow. Repetitive
-	// logs reach 20 to 100 times.
-	DefaultMaxRatio = 400
-	// RatioFloor is the size up to which the ratio does not matter: a small batch
-	// of equal bytes is legal and harmless.
-	RatioFloor = 1 << 20
+	// DefaultMaxRatio bounds how many times the records area may grow. Logs reach 20
+	// to 100 times, equal records over 500.
+	DefaultMaxRatio = 1000
+	// RatioFloor is the size up to which the ratio does not matter: a producer that
+	// sends equal records fills its 16 KiB with megabytes of them.
+	RatioFloor = 16 << 20
 )
 
 // DecompressLimits bounds what one batch may become in memory. A zero field
