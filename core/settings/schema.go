@@ -1,0 +1,208 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// Key describes one key of the file.
+type Key struct {
+	Path    string // parts joined by "/"
+	Type    string // what people should write
+	Default any
+	Live    bool // a reload changes it without a restart
+	Doc     string
+
+	// set checks a value as the parser gave it and stores it.
+	set func(*Settings, any) error
+}
+
+// Name is the key as people write it, with dots between its parts.
+func (k Key) Name() string { return shown(k.Path) }
+
+// defaultsPath holds Kafka's keys, which core/config describes.
+const defaultsPath = "defaults"
+
+// Keys is the schema: every key of the file but Kafka's own.
+func Keys() []Key {
+	return []Key{
+		{"node/id", "integer from 0", 1, false,
+			"The id of this broker; no two of a cluster are alike.",
+			func(s *Settings, v any) error {
+				n, err := integer(v, 0, 1<<31-1)
+				s.Node.ID = kafka.BrokerID(n)
+				return err
+			}},
+		{"node/rack", "text", "", false,
+			"Where the broker stands; replicas are spread over racks.",
+			func(s *Settings, v any) error { return text(v, &s.Node.Rack) }},
+		{"cluster/id", "text", "", false,
+			"The cluster's id. Empty: made at the first start and kept.",
+			func(s *Settings, v any) error { return text(v, &s.Cluster.ID) }},
+		{"data/dir", "path", "mortise-data", false,
+			"The folder for everything that the broker keeps.",
+			func(s *Settings, v any) error { return filled(v, &s.Data.Dir) }},
+		{"data/log_dirs", "list of paths", []any{}, false,
+			"Folders for partitions, one per disk. Empty: one, logs inside data.dir.",
+			func(s *Settings, v any) error { return texts(v, &s.Data.LogDirs) }},
+		{"listeners", "list of {name, address, advertised}", defaultListeners(), false,
+			"Where clients connect, and the address that they are told to use.",
+			func(s *Settings, v any) error { return listeners(v, &s.Listeners) }},
+		{"admin/address", "host:port", "127.0.0.1:9644", false,
+			"The HTTP listener for metrics, health and /v1. Empty: none.",
+			func(s *Settings, v any) error { return text(v, &s.Admin.Address) }},
+		{"log/level", "debug, info, warn or error", "info", true,
+			"The least important line that is logged.",
+			func(s *Settings, v any) error { return oneOf(v, &s.Log.Level, "debug", "info", "warn", "error") }},
+		{"log/format", "auto, text or json", "auto", false,
+			"How lines look. auto: text on a terminal, JSON elsewhere.",
+			func(s *Settings, v any) error { return oneOf(v, &s.Log.Format, "auto", "text", "json") }},
+		{"durability", "page-cache or fsync", string(PageCache), false,
+			"What an acknowledgement means. page-cache: the operating system has the record. fsync: the disk has it.",
+			func(s *Settings, v any) error {
+				var d string
+				err := oneOf(v, &d, string(PageCache), string(Fsync))
+				s.Durability = Durability(d)
+				return err
+			}},
+		{"shutdown/timeout", "duration such as 30s", "30s", true,
+			"How long a graceful stop may take.",
+			func(s *Settings, v any) error { return duration(v, &s.Shutdown.Timeout, time.Second) }},
+	}
+}
+
+func defaultListeners() []any {
+	return []any{map[string]any{"name": "PLAINTEXT", "address": "127.0.0.1:9092"}}
+}
+
+// integer takes a whole number. A text is taken only from the environment and
+// flags, which know no other type and have been through fromText.
+func integer(v any, low, high int64) (int64, error) {
+	var n int64
+	switch v := v.(type) {
+	case int:
+		n = int64(v)
+	case int64:
+		n = v
+	case float64: // JSON has no other number
+		if n = int64(v); float64(n) != v {
+			return 0, fmt.Errorf("%v is not a whole number", v)
+		}
+	default:
+		return 0, fmt.Errorf("%s is not a number", quoted(v))
+	}
+	if n < low || n > high {
+		return 0, fmt.Errorf("%d is not between %d and %d", n, low, high)
+	}
+	return n, nil
+}
+
+func text(v any, into *string) error {
+	s, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("%s is not text; put it in quotes", quoted(v))
+	}
+	*into = s
+	return nil
+}
+
+func filled(v any, into *string) error {
+	if err := text(v, into); err != nil {
+		return err
+	}
+	if *into == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+func texts(v any, into *[]string) error {
+	list, ok := v.([]any)
+	if !ok {
+		return fmt.Errorf("%s is not a list", quoted(v))
+	}
+	*into = nil
+	for _, item := range list {
+		var s string
+		if err := filled(item, &s); err != nil {
+			return err
+		}
+		*into = append(*into, s)
+	}
+	return nil
+}
+
+func oneOf(v any, into *string, allowed ...string) error {
+	if err := text(v, into); err != nil {
+		return err
+	}
+	for _, a := range allowed {
+		if *into == a {
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is none of %s", *into, strings.Join(allowed, ", "))
+}
+
+func duration(v any, into *time.Duration, low time.Duration) error {
+	var s string
+	if err := text(v, &s); err != nil {
+		return fmt.Errorf("%s is not a duration; write for example 30s", quoted(v))
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return fmt.Errorf("%q is not a duration; write for example 30s or 1m30s", s)
+	}
+	if d < low {
+		return fmt.Errorf("%s is less than %s", d, low)
+	}
+	*into = d
+	return nil
+}
+
+// listeners takes the list of listeners; Check looks at them as a set.
+func listeners(v any, into *[]Listener) error {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return fmt.Errorf("%s is not a list of listeners; write for example [{name: PLAINTEXT, address: \"127.0.0.1:9092\"}]", quoted(v))
+	}
+	*into = nil
+	for i, item := range list {
+		fields, ok := item.(map[string]any)
+		if !ok {
+			return fmt.Errorf("listener %d: %s is not {name, address, advertised}", i+1, quoted(item))
+		}
+		l := Listener{}
+		for name, value := range fields {
+			var err error
+			switch name {
+			case "name":
+				err = filled(value, &l.Name)
+			case "address":
+				err = filled(value, &l.Address)
+			case "advertised":
+				err = filled(value, &l.Advertised)
+			default:
+				err = fmt.Errorf("no such field; there are name, address, advertised")
+			}
+			if err != nil {
+				return fmt.Errorf("listener %d: %s: %w", i+1, name, err)
+			}
+		}
+		*into = append(*into, l)
+	}
+	return nil
+}
+
+// quoted shows a value as it was written, near enough for a person.
+func quoted(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprint(v)
+}
