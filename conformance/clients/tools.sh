@@ -97,7 +97,7 @@ get_offsets() {
 }
 delete_records() {
   echo '{"version":1,"partitions":[{"topic":"tool-console","partition":0,"offset":1},{"topic":"tool-console","partition":1,"offset":-1}]}' >"$work/delete.json"
-  tool DeleteRecordsCommand --bootstrap-server "$1" --offset-json-file "$work/delete.json"
+  tool DeleteRecordsCommand --bootstrap-server "$1" --offset-json-file "$work/delete.json" | sort
   offsets "$1" --topic-partitions tool-console --time earliest
   echo '{"version":1,"partitions":[{"topic":"tool-console","partition":0,"offset":99}]}' >"$work/delete.json"
   tool DeleteRecordsCommand --bootstrap-server "$1" --offset-json-file "$work/delete.json"

@@ -19,7 +19,7 @@ func (p *player) directive(line string) error {
 	switch words[0] {
 	case "keep":
 		if len(words) < 3 {
-			return fmt.Errorf("keep wants FIELD GLOB...")
+			return fmt.Errorf("keep wants a field and globs")
 		}
 		p.masks.keeps[words[1]] = words[2:]
 		return nil

@@ -219,7 +219,7 @@ func saramaReader(addr, topic string) reader {
 func segmentWriter(addr, topic string) writer {
 	return func(next func() (record, bool), acked func(record)) error {
 		w := &kafka.Writer{Addr: kafka.TCP(addr), Topic: topic, RequiredAcks: kafka.RequireAll, BatchBytes: valueMax,
-			Compression: kafka.Snappy, BatchTimeout: 5 * time.Millisecond,
+			Compression: kafka.Snappy, AllowAutoTopicCreation: true, BatchTimeout: 5 * time.Millisecond,
 			Completion: func(ms []kafka.Message, err error) {
 				if err != nil {
 					return // WriteMessages returns it too.
