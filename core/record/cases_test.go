@@ -180,10 +180,11 @@ func addOffsetCases(c Codec, add addCase) {
 			binary.BigEndian.PutUint32(b[posLastOffsetDelta:], uint32(len(deltas)-1))
 		})
 	}
-	if c != None { // Kafka stores those as they are, see Validate
-		add(c.String()+" inner offsets all 0", at(0, 0, 0), nil)
-		add(c.String()+" inner offsets with a gap", at(0, 2, 3), nil)
-		add(c.String()+" inner offsets backwards", at(2, 1, 0), func(r *Rules) { r.TimestampType = LogAppendTime })
+	add(c.String()+" inner offsets all 0", at(0, 0, 0), nil)
+	add(c.String()+" inner offsets with a gap", at(0, 2, 3), nil)
+	add(c.String()+" inner offsets backwards", at(2, 1, 0), func(r *Rules) { r.TimestampType = LogAppendTime })
+	for to := CompressNone; to <= CompressZstd; to++ {
+		add(fmt.Sprintf("%s inner offsets all 0, to %s", c, to), at(0, 0, 0), func(r *Rules) { r.Compression = to })
 	}
 	count := func(n uint32) func(Batch) {
 		return func(b Batch) { binary.BigEndian.PutUint32(b[posCount:], n) }

@@ -29,8 +29,8 @@ type RecordError struct {
 	Message string // for people
 }
 
-// InvalidError says that Validate refused a batch because of its records. The
-// whole batch is refused, even if only one record is named.
+// InvalidError is a refusal whose message goes to the client, with the records to
+// blame if there are some. The whole batch is refused, even if only one is named.
 type InvalidError struct {
 	Code    kafka.ErrorCode
 	Message string        // for the whole batch

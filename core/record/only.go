@@ -19,7 +19,8 @@ const minOldLength = 14
 // hold, by Kafka's rules and with its codes (ProduceRequest.validateRecords,
 // ByteBufferLogInputStream): bytes behind it that are no complete batch are left
 // out; a second batch, an old format and zstd before v7 are refused. The error is
-// a *kafka.Error; Kafka answers its code alone.
+// an *InvalidError without records where Kafka answers with a message, a
+// *kafka.Error where it answers the code alone.
 //
 // Cost: no allocation unless it fails.
 func Only(records []byte, version int16) (Batch, error) {
@@ -68,14 +69,17 @@ func hasBatch(p []byte) (bool, error) {
 	}
 	length := int32(binary.BigEndian.Uint32(p[posLength:]))
 	if length < minOldLength {
-		return false, kafka.ErrCorruptMessage.Err(fmt.Sprintf(
-			"Record size %d is less than the minimum record overhead (%d)", length, minOldLength))
+		return false, corrupt("Record size %d is less than the minimum record overhead (%d)", length, minOldLength)
 	}
 	if len(p) <= posMagic {
 		return false, nil
 	}
 	if p[posMagic] > Magic {
-		return false, kafka.ErrCorruptMessage.Err(fmt.Sprintf("Invalid magic found in record: %d", int8(p[posMagic])))
+		return false, corrupt("Invalid magic found in record: %d", int8(p[posMagic]))
 	}
 	return int64(len(p)) >= LogOverhead+int64(length), nil
+}
+
+func corrupt(format string, args ...any) error {
+	return &InvalidError{Code: kafka.ErrCorruptMessage, Message: fmt.Sprintf(format, args...)}
 }

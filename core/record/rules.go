@@ -38,7 +38,6 @@ const (
 	Unchanged     Reason = iota
 	MaxTimestamp         // the header's maximum was not the records' (in place)
 	AppendTime           // the topic's timestamps are the broker's (in place)
-	InnerOffsets         // record offsets were not 0 to n-1 (rebuilt)
 	Recompression        // compression.type differs from the producer's codec (rebuilt)
 )
 
@@ -49,8 +48,6 @@ func (r Reason) String() string {
 		return "max_timestamp"
 	case AppendTime:
 		return "append_time"
-	case InnerOffsets:
-		return "inner_offsets"
 	case Recompression:
 		return "recompression"
 	}

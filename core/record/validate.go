@@ -25,10 +25,8 @@ import (
 //
 // Where Mortise means to differ: a record must fill exactly its declared size in
 // compressed batches too (Kafka skips over it and stores what consumers cannot
-// read); inner offsets that are not 0 to n-1 are put right always (Kafka stores them
-// in uncompressed batches and fails on them in compressed ones); a batch that
-// decompresses over Limits is too large. 70,000 mutated batches showed no other
-// difference (TestKafkaRandom).
+// read), and a batch that decompresses over Limits is too large. 70,000 mutated
+// batches showed no other difference (TestKafkaRandom).
 //
 // Cost: an uncompressed batch that is right takes one CRC pass, one walk over the
 // record headers and no allocation. 64 KiB take about 4 µs with records of 1 KiB and
@@ -133,16 +131,15 @@ func (w *walk) finish(records []byte) (Validated, error) {
 	}
 	switch {
 	case target != w.codec:
-		v.Reason = Recompression
-	case w.scattered:
-		v.Reason = InnerOffsets
-	}
-	if v.Reason != Unchanged {
 		out, err := w.rebuild(records, target)
 		if err != nil {
 			return Validated{}, err
 		}
-		v.Batch, v.Rewritten = out, true
+		v.Batch, v.Rewritten, v.Reason = out, true, Recompression
+	case w.scattered && w.codec != None:
+		// Kafka means to rebuild the batch here and fails on the keys that it
+		// skipped. In uncompressed batches it does not look at the offsets.
+		return Validated{}, unbuildable("inner offsets of the batch in the append to %s are not 0 to %d", r.TP, b.Count()-1)
 	}
 	if r.SegmentBytes > 0 && len(v.Batch) > r.SegmentBytes {
 		return Validated{}, kafka.ErrRecordListTooLarge.Err(fmt.Sprintf("Message batch size is %d bytes in append to "+
@@ -154,7 +151,7 @@ func (w *walk) finish(records []byte) (Validated, error) {
 	return v, nil
 }
 
-// rebuild makes a batch with offsets 0 to n-1 and the wanted codec out of records
+// rebuild makes a batch with the wanted codec, and offsets 0 to n-1, out of records
 // that were walked already.
 func (w *walk) rebuild(records []byte, target Codec) (Batch, error) {
 	b, r := w.batch, w.rules
@@ -189,8 +186,8 @@ func (w *walk) rebuild(records []byte, target Codec) (Batch, error) {
 	return out, nil
 }
 
-// unbuildable is the answer for batches that Kafka may store as they are but on
-// which its builder throws.
+// unbuildable is the answer for batches that Kafka might store as they are but
+// cannot rebuild.
 func unbuildable(format string, args ...any) error {
 	return kafka.ErrUnknownServerError.Err(fmt.Sprintf(format, args...))
 }

@@ -182,22 +182,6 @@ func TestManyBadRecords(t *testing.T) {
 	}
 }
 
-// TestInnerOffsetsUncompressed: Kafka stores such a batch as it is, Mortise puts
-// it right.
-func TestInnerOffsetsUncompressed(t *testing.T) {
-	b := NewBuilder(PlainOptions(None))
-	for range 3 {
-		b.AppendAt(0, testNow, []byte("k"), nil, nil)
-	}
-	batch := edit(b.Bytes(), func(b Batch) { binary.BigEndian.PutUint32(b[posLastOffsetDelta:], 2) })
-	r := testRules()
-	v, err := Validate(batch, &r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkRebuilt(t, batch, v)
-}
-
 func TestCoordinatorsWriteControlBatches(t *testing.T) {
 	m := EndTxnMarker{Type: ControlCommit, ProducerID: 5, ProducerEpoch: 2, CoordinatorEpoch: 9, TimestampMS: testNow}
 	r := testRules()
