@@ -16,6 +16,9 @@ import (
 // valueMax is the largest record that the clients may send or receive, in bytes.
 const valueMax = 16 << 20
 
+// creationAttempts bounds how often kafka-go is asked to write to a topic that is being made.
+const creationAttempts = 20
+
 // patience bounds a whole load or check.
 const patience = 5 * time.Minute
 
@@ -232,7 +235,15 @@ func segmentWriter(addr, topic string) writer {
 		defer cancel()
 		var batch []kafka.Message
 		flush := func() error {
-			err := w.WriteMessages(ctx, batch...)
+			var err error
+			// A topic that is made on demand is unknown to the first attempts.
+			for range creationAttempts {
+				err = w.WriteMessages(ctx, batch...)
+				if !errors.Is(err, kafka.UnknownTopicOrPartition) {
+					break
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
 			batch = batch[:0]
 			return err
 		}
