@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/mortisemq/mortise/core/kafka"
 )
@@ -45,8 +44,8 @@ func txnRow(e txnEntry) *row {
 // bad prints the error of a file that could not be decoded; one of the file
 // system is given back.
 func (d *dumper) bad(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	var bad *malformed
+	if !errors.As(err, &bad) {
 		return err
 	}
 	return d.damage(0, err.Error())

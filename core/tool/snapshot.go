@@ -2,7 +2,6 @@ package tool
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -32,23 +31,23 @@ type producerEntry struct {
 // readSnapshot reads a producer snapshot file whole. Every way in which it can be
 // wrong is an error.
 func readSnapshot(fsys vfs.FS, name string) ([]producerEntry, error) {
-	data, err := vfs.ReadFile(fsys, name, maxSnapshotBytes)
+	data, err := readWhole(fsys, name, maxSnapshotBytes)
 	if err != nil {
 		return nil, err
 	}
 	if len(data) < snapshotHeader {
-		return nil, fmt.Errorf("producer snapshot of %d bytes, want %d at least", len(data), snapshotHeader)
+		return nil, malformedf("producer snapshot of %d bytes, want %d at least", len(data), snapshotHeader)
 	}
 	if v := int16(binary.BigEndian.Uint16(data)); v != snapshotVersion {
-		return nil, fmt.Errorf("producer snapshot has version %d, want %d", v, snapshotVersion)
+		return nil, malformedf("producer snapshot has version %d, want %d", v, snapshotVersion)
 	}
 	stored := binary.BigEndian.Uint32(data[2:])
 	if got := crc32.Checksum(data[6:], crc32.MakeTable(crc32.Castagnoli)); got != stored {
-		return nil, fmt.Errorf("producer snapshot has checksum %08x, stored is %08x", got, stored)
+		return nil, malformedf("producer snapshot has checksum %08x, stored is %08x", got, stored)
 	}
 	count := int32(binary.BigEndian.Uint32(data[6:]))
 	if want := snapshotHeader + int64(count)*snapshotEntrySize; want != int64(len(data)) {
-		return nil, fmt.Errorf("producer snapshot of %d producers has %d bytes, want %d", count, len(data), want)
+		return nil, malformedf("producer snapshot of %d producers has %d bytes, want %d", count, len(data), want)
 	}
 	producers := make([]producerEntry, count)
 	for i := range producers {

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -21,7 +20,7 @@ type epochEntry struct {
 // readLines reads a checkpoint: a version line "0", a count, and that many lines
 // of a fixed number of fields. An empty file has no entries.
 func readLines(fsys vfs.FS, name string, fields int) ([][]string, error) {
-	data, err := vfs.ReadFile(fsys, name, maxTextBytes)
+	data, err := readWhole(fsys, name, maxTextBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -30,20 +29,20 @@ func readLines(fsys vfs.FS, name string, fields int) ([][]string, error) {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	if len(lines) < 2 {
-		return nil, fmt.Errorf("checkpoint of %d lines, want a version and a count", len(lines))
+		return nil, malformedf("checkpoint of %d lines, want a version and a count", len(lines))
 	}
 	if v := strings.TrimSpace(lines[0]); v != "0" {
-		return nil, fmt.Errorf("checkpoint has version %q, want 0", v)
+		return nil, malformedf("checkpoint has version %q, want 0", v)
 	}
 	count, err := strconv.Atoi(strings.TrimSpace(lines[1]))
 	if err != nil || count != len(lines)-2 {
-		return nil, fmt.Errorf("checkpoint says %q entries and has %d", lines[1], len(lines)-2)
+		return nil, malformedf("checkpoint says %q entries and has %d", lines[1], len(lines)-2)
 	}
 	var out [][]string
 	for i, line := range lines[2:] {
 		f := strings.Fields(line)
 		if len(f) != fields {
-			return nil, fmt.Errorf("line %d of the checkpoint has %d fields, want %d", i+3, len(f), fields)
+			return nil, malformedf("line %d of the checkpoint has %d fields, want %d", i+3, len(f), fields)
 		}
 		out = append(out, f)
 	}
@@ -61,7 +60,7 @@ func readEpochs(fsys vfs.FS, name string) ([]epochEntry, error) {
 		epoch, err1 := strconv.ParseInt(f[0], 10, 32)
 		start, err2 := strconv.ParseInt(f[1], 10, 64)
 		if err1 != nil || err2 != nil {
-			return nil, fmt.Errorf("checkpoint line %q: want two numbers", strings.Join(f, " "))
+			return nil, malformedf("checkpoint line %q: want two numbers", strings.Join(f, " "))
 		}
 		out = append(out, epochEntry{kafka.LeaderEpoch(epoch), kafka.Offset(start)})
 	}
@@ -83,17 +82,21 @@ func epochAt(epochs []epochEntry, at kafka.Offset) kafka.LeaderEpoch {
 
 // readTopicID reads a partition.metadata.
 func readTopicID(fsys vfs.FS, name string) (kafka.TopicID, error) {
-	data, err := vfs.ReadFile(fsys, name, maxTextBytes)
+	data, err := readWhole(fsys, name, maxTextBytes)
 	if err != nil {
 		return kafka.NoTopicID, err
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	if len(lines) != 2 || strings.TrimSpace(lines[0]) != "version: 0" {
-		return kafka.NoTopicID, fmt.Errorf("partition.metadata starts with %q, want version: 0 and topic_id", lines[0])
+		return kafka.NoTopicID, malformedf("partition.metadata starts with %q, want version: 0 and topic_id", lines[0])
 	}
 	id, ok := strings.CutPrefix(strings.TrimSpace(lines[1]), "topic_id: ")
 	if !ok {
-		return kafka.NoTopicID, fmt.Errorf("partition.metadata line %q, want topic_id: ID", lines[1])
+		return kafka.NoTopicID, malformedf("partition.metadata line %q, want topic_id: ID", lines[1])
 	}
-	return kafka.ParseTopicID(id)
+	topic, err := kafka.ParseTopicID(id)
+	if err != nil {
+		return kafka.NoTopicID, malformedf("partition.metadata: %v", err)
+	}
+	return topic, nil
 }

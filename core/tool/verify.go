@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -81,8 +80,8 @@ func (v *verifier) find(l Level, file string, position int64, offset kafka.Offse
 // whole reports a file that cannot be decoded. An error of the file system is
 // given back instead.
 func (v *verifier) whole(file string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	var bad *malformed
+	if !errors.As(err, &bad) {
 		return err
 	}
 	v.find(Damage, file, NoPosition, kafka.NoOffset, "%v", err)

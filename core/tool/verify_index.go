@@ -82,7 +82,10 @@ func (v *verifier) openIndex(log string, base kafka.Offset, logBytes int64) (*in
 		return nil, err
 	}
 	c := &indexCheck{indexFileCheck: f, before: indexEntry{offset: base - 1, position: -1}}
-	return c, c.advance()
+	if err := c.advance(); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
 }
 
 // advance reads the entry ahead and compares it with the one before.
@@ -149,7 +152,10 @@ func (v *verifier) openTimes(log string, base kafka.Offset, logBytes int64) (*ti
 	}
 	c := &timeCheck{indexFileCheck: f, newest: record.NoTimestamp, last: base - 1,
 		before: timeEntry{timestamp: record.NoTimestamp - 1, offset: base - 1}}
-	return c, c.advance()
+	if err := c.advance(); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
 }
 
 func (c *timeCheck) advance() error {
