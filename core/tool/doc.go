@@ -1,5 +1,5 @@
-// Package tool reads Kafka's partition files offline: Dump prints them and Verify
-// looks for damage. It is the library of "mortise log dump" and "mortise log
+// Package tool reads Kafka's partition files offline: Dump prints them, Inspect and
+// Verify look for damage. It is the library of "mortise log dump" and "mortise log
 // verify".
 //
 // It owns decoders of its own for every file format, on purpose: they check what

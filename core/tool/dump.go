@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,18 +11,19 @@ import (
 
 // DumpOptions say what Dump prints. The zero value prints batches and entries.
 type DumpOptions struct {
-	Deep      bool // records too, which decompresses batches
-	PrintData bool // with keys, values and headers; implies Deep
-	JSON      bool // one JSON object a line instead of text
-	Limits    record.DecompressLimits
+	Records bool // records too, which decompresses batches
+	Data    bool // with keys, values and headers; implies Records
+	JSON    bool // one JSON object a line instead of text
+	Limits  record.DecompressLimits
 }
 
 // Dump prints a file of a partition, or all files of a partition directory in the
 // order of their names. A file that is damaged is printed as far as it can be
 // read, with a last line that says what is wrong; that is no error, so that the
-// other files are printed too. An error is one of the file system, of w or of ctx.
-func Dump(ctx context.Context, w io.Writer, fsys vfs.FS, path string, o DumpOptions) error {
-	o.Deep = o.Deep || o.PrintData
+// other files are printed too. An error is one of the file system or of w; one of
+// w is also the way to stop it.
+func Dump(w io.Writer, fsys vfs.FS, path string, o DumpOptions) error {
+	o.Records = o.Records || o.Data
 	info, err := fsys.Stat(path)
 	if err != nil {
 		return fmt.Errorf("dump %s: %w", path, err)
@@ -32,7 +32,7 @@ func Dump(ctx context.Context, w io.Writer, fsys vfs.FS, path string, o DumpOpti
 		if k, _ := fileKind(path); k == otherFile {
 			return fmt.Errorf("dump %s: %w", path, ErrUnknownFile)
 		}
-		return dumpFile(ctx, w, fsys, path, o)
+		return dumpFile(w, fsys, path, o)
 	}
 	list, err := fsys.ReadDir(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func Dump(ctx context.Context, w io.Writer, fsys vfs.FS, path string, o DumpOpti
 		if k, _ := fileKind(e.Name()); e.IsDir() || k == otherFile {
 			continue
 		}
-		if err := dumpFile(ctx, w, fsys, filepath.Join(path, e.Name()), o); err != nil {
+		if err := dumpFile(w, fsys, filepath.Join(path, e.Name()), o); err != nil {
 			return err
 		}
 	}
@@ -52,13 +52,12 @@ func Dump(ctx context.Context, w io.Writer, fsys vfs.FS, path string, o DumpOpti
 // dumper prints one file.
 type dumper struct {
 	printer
-	ctx  context.Context
 	fsys vfs.FS
 	o    DumpOptions
 }
 
-func dumpFile(ctx context.Context, w io.Writer, fsys vfs.FS, name string, o DumpOptions) error {
-	d := &dumper{printer: printer{w: w, json: o.JSON, file: name}, ctx: ctx, fsys: fsys, o: o}
+func dumpFile(w io.Writer, fsys vfs.FS, name string, o DumpOptions) error {
+	d := &dumper{printer: printer{w: w, json: o.JSON, file: name}, fsys: fsys, o: o}
 	k, base := fileKind(name)
 	if !o.JSON {
 		if _, err := fmt.Fprintf(w, "Dumping %s\n", name); err != nil {

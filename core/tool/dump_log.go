@@ -8,7 +8,7 @@ import (
 	"github.com/mortisemq/mortise/core/record"
 )
 
-// log prints the batches of a segment, and their records when Deep.
+// log prints the batches of a segment, and their records when they are wanted.
 func (d *dumper) log(base kafka.Offset) (err error) {
 	s, err := openLog(d.fsys, d.file)
 	if err != nil {
@@ -21,9 +21,6 @@ func (d *dumper) log(base kafka.Offset) (err error) {
 		}
 	}
 	for {
-		if err := d.ctx.Err(); err != nil {
-			return err
-		}
 		b, at, err := s.next()
 		switch {
 		case err == io.EOF:
@@ -54,7 +51,7 @@ func (d *dumper) batch(b record.Batch, at int64) error {
 		add(b.TimestampType().String(), b.MaxTimestamp()).
 		add("size", len(b)).add("magic", b.Magic()).add("compresscodec", b.Codec().String()).
 		add("crc", b.CRC()).add("isvalid", valid)
-	if err := d.row(r); err != nil || !d.o.Deep || !valid {
+	if err := d.row(r); err != nil || !d.o.Records || !valid {
 		return err
 	}
 	return d.records(b, at)
@@ -88,7 +85,7 @@ func (d *dumper) record(b record.Batch, rec *record.Record) *row {
 	if b.Control() {
 		d.control(r, rec)
 	}
-	if !d.o.PrintData {
+	if !d.o.Data {
 		return r
 	}
 	return r.add("key", rec.Key).add("payload", rec.Value).add("headers", headerList(headers))

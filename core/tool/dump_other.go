@@ -16,9 +16,6 @@ func (d *dumper) entries(size int64, zeroEnd bool, show func([]byte) *row) (err 
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
 	for {
-		if err := d.ctx.Err(); err != nil {
-			return err
-		}
 		b, at, err := e.next()
 		if err == io.EOF {
 			if e.odd() > 0 {

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -67,9 +66,9 @@ func withoutField(line, name string) string {
 func TestDump(t *testing.T) {
 	p := samplePartition(t)
 	p.write("notes.txt", []byte("not a file of a partition"))
-	for name, o := range map[string]DumpOptions{"dump.txt": {}, "deep.txt": {Deep: true}, "data.txt": {PrintData: true}} {
+	for name, o := range map[string]DumpOptions{"dump.txt": {}, "deep.txt": {Records: true}, "data.txt": {Data: true}} {
 		var out bytes.Buffer
-		if err := Dump(context.Background(), &out, vfs.OS(), p.dir, o); err != nil {
+		if err := Dump(&out, vfs.OS(), p.dir, o); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, p.dir, sizeless(out.String()))
@@ -79,7 +78,7 @@ func TestDump(t *testing.T) {
 func TestDumpJSON(t *testing.T) {
 	p := samplePartition(t)
 	var out bytes.Buffer
-	if err := Dump(context.Background(), &out, vfs.OS(), p.segmentFile(".log"), DumpOptions{PrintData: true, JSON: true}); err != nil {
+	if err := Dump(&out, vfs.OS(), p.segmentFile(".log"), DumpOptions{Data: true, JSON: true}); err != nil {
 		t.Fatal(err)
 	}
 	count := map[string]int{}
@@ -121,7 +120,7 @@ func TestDumpDamaged(t *testing.T) {
 	} {
 		p.write(name, c.log)
 		var out bytes.Buffer
-		if err := Dump(context.Background(), &out, vfs.OS(), p.file(name), DumpOptions{Deep: true}); err != nil {
+		if err := Dump(&out, vfs.OS(), p.file(name), DumpOptions{Records: true}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), c.want) || !strings.Contains(out.String(), "baseOffset: 9 ") {
@@ -138,24 +137,28 @@ func flip(b []byte, at int) []byte {
 
 func TestDumpErrors(t *testing.T) {
 	p := samplePartition(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	var out bytes.Buffer
-	if err := Dump(ctx, &out, vfs.OS(), p.dir, DumpOptions{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+	stop := errors.New("no more")
+	if err := Dump(stopWriter{stop}, vfs.OS(), p.dir, DumpOptions{}); !errors.Is(err, stop) {
+		t.Errorf("a writer that fails: %v", err)
 	}
-	if err := Dump(context.Background(), &out, vfs.OS(), p.file("nothing.log"), DumpOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	var out bytes.Buffer
+	if err := Dump(&out, vfs.OS(), p.file("nothing.log"), DumpOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	p.write("a.txt", nil)
-	if err := Dump(context.Background(), &out, vfs.OS(), p.file("a.txt"), DumpOptions{}); !errors.Is(err, ErrUnknownFile) {
+	if err := Dump(&out, vfs.OS(), p.file("a.txt"), DumpOptions{}); !errors.Is(err, ErrUnknownFile) {
 		t.Errorf("a text file: %v", err)
 	}
 	p.write("00000000000000000009.snapshot", []byte("no snapshot at all"))
 	p.write(epochFileName, []byte("9\n0\n"))
 	p.write(metadataFileName, []byte("x"))
 	out.Reset()
-	if err := Dump(context.Background(), &out, vfs.OS(), p.dir, DumpOptions{}); err != nil || strings.Count(out.String(), "problem: ") != 3 {
+	if err := Dump(&out, vfs.OS(), p.dir, DumpOptions{}); err != nil || strings.Count(out.String(), "problem: ") != 3 {
 		t.Errorf("three bad files: %v\n%s", err, out.String())
 	}
 }
+
+// stopWriter fails every write.
+type stopWriter struct{ err error }
+
+func (w stopWriter) Write([]byte) (int, error) { return 0, w.err }

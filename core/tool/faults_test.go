@@ -16,14 +16,14 @@ func TestFaults(t *testing.T) {
 	p := samplePartition(t)
 	for name, run := range map[string]func(vfs.FS) error{
 		"verify": func(fsys vfs.FS) error {
-			r, err := Verify(context.Background(), fsys, p.dir, VerifyOptions{})
+			r, err := Inspect(context.Background(), fsys, p.dir, InspectOptions{})
 			if len(r.Findings) > 0 {
 				t.Errorf("findings %v", r.Findings)
 			}
 			return err
 		},
 		"dump": func(fsys vfs.FS) error {
-			return Dump(context.Background(), io.Discard, fsys, p.dir, DumpOptions{PrintData: true})
+			return Dump(io.Discard, fsys, p.dir, DumpOptions{Data: true})
 		},
 	} {
 		faults := int64(0)
@@ -50,10 +50,10 @@ func TestFaults(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	p := samplePartition(t)
 	files := vfs.NewCounting(vfs.OS())
-	if _, err := Verify(context.Background(), files, p.dir, VerifyOptions{}); err != nil {
+	if _, err := Inspect(context.Background(), files, p.dir, InspectOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Dump(context.Background(), io.Discard, files, p.dir, DumpOptions{}); err != nil {
+	if err := Dump(io.Discard, files, p.dir, DumpOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	counts := files.Counts()

@@ -29,13 +29,16 @@ func (l Level) String() string {
 // NoPosition stands for a finding about a whole file.
 const NoPosition int64 = -1
 
-// Finding is one thing that Verify saw.
+// MarshalText makes JSON say the name.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// Finding is one thing that Inspect saw.
 type Finding struct {
-	Level    Level
-	File     string
-	Position int64        // in bytes from the start of File, or NoPosition
-	Offset   kafka.Offset // or kafka.NoOffset
-	Problem  string
+	Level    Level        `json:"level"`
+	File     string       `json:"file"`
+	Position int64        `json:"position"` // in bytes from the start of File, or NoPosition
+	Offset   kafka.Offset `json:"offset"`   // or kafka.NoOffset
+	Problem  string       `json:"problem"`
 }
 
 // String is one line for people.
@@ -50,10 +53,10 @@ func (f Finding) String() string {
 	return s + ": " + f.Problem
 }
 
-// Report is what Verify looked at and saw.
+// Report is what Inspect looked at and saw.
 type Report struct {
 	Findings []Finding
-	Dropped  int // findings over MaxFindings
+	Dropped  [2]int // findings over MaxFindings, by level
 	Files    int
 	Bytes    int64
 	Batches  int64

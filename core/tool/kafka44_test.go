@@ -2,7 +2,6 @@ package tool
 
 import (
 	"bytes"
-	"context"
 	"strings"
 	"testing"
 
@@ -21,7 +20,7 @@ func TestKafkasPartition(t *testing.T) {
 		t.Errorf("findings %v, %d records, %d files", r.Findings, r.Records, r.Files)
 	}
 	var out bytes.Buffer
-	if err := Dump(context.Background(), &out, vfs.OS(), kafkaDir, DumpOptions{PrintData: true}); err != nil {
+	if err := Dump(&out, vfs.OS(), kafkaDir, DumpOptions{Data: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, codec := range []record.Codec{record.None, record.Gzip, record.Snappy, record.LZ4, record.Zstd} {

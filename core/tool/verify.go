@@ -12,21 +12,32 @@ import (
 	"github.com/mortisemq/mortise/core/vfs"
 )
 
-// DefaultMaxFindings bounds the findings that a Report holds. Damage goes on
-// being counted in Dropped.
+// DefaultMaxFindings bounds the findings of each level that a Report holds. More
+// are counted in Dropped.
 const DefaultMaxFindings = 1000
 
-// VerifyOptions change how Verify works. The zero value is right.
-type VerifyOptions struct {
+// InspectOptions change how Inspect works. The zero value is right.
+type InspectOptions struct {
 	Shallow     bool // check batches by header and CRC alone, do not decompress
-	MaxFindings int  // 0: DefaultMaxFindings
+	MaxFindings int  // of each level; 0: DefaultMaxFindings
 	Limits      record.DecompressLimits
 	// Progress, if not nil, hears of the log bytes that are done, after each MiB or
-	// so. It is called by Verify's goroutine.
+	// so. It is called by Inspect's goroutine.
 	Progress func(done, total int64)
 }
 
-// Verify checks one file of a partition, a partition directory, or a directory of
+// Verify is Inspect for a yes or no: it gives the damage alone, without notes. No
+// finding and no error mean that the files can be trusted.
+func Verify(ctx context.Context, fsys vfs.FS, path string, progress func(done, total int64)) ([]Finding, error) {
+	r, err := Inspect(ctx, fsys, path, InspectOptions{Progress: progress})
+	damage := slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.Level != Damage })
+	if n := r.Dropped[Damage]; n > 0 {
+		damage = append(damage, Finding{Damage, path, NoPosition, kafka.NoOffset, fmt.Sprintf("%d more findings are not shown", n)})
+	}
+	return damage, err
+}
+
+// Inspect checks one file of a partition, a partition directory, or a directory of
 // such, and tells what it found. It checks:
 //
 //   - logs: sizes, magic, CRC, codecs, every record, offsets that only grow, leader
@@ -40,7 +51,7 @@ type VerifyOptions struct {
 // A .log file given alone is checked with its indexes. Findings are in the report;
 // an error is one of the file system or of ctx, and the report then tells what was
 // seen before.
-func Verify(ctx context.Context, fsys vfs.FS, path string, o VerifyOptions) (*Report, error) {
+func Inspect(ctx context.Context, fsys vfs.FS, path string, o InspectOptions) (*Report, error) {
 	v := &verifier{ctx: ctx, fsys: fsys, o: o, report: &Report{}}
 	if v.o.MaxFindings <= 0 {
 		v.o.MaxFindings = DefaultMaxFindings
@@ -63,15 +74,16 @@ func Verify(ctx context.Context, fsys vfs.FS, path string, o VerifyOptions) (*Re
 type verifier struct {
 	ctx    context.Context
 	fsys   vfs.FS
-	o      VerifyOptions
+	o      InspectOptions
 	report *Report
+	found  [2]int // per level
 
 	done, total int64 // bytes of logs, for Progress
 }
 
 func (v *verifier) find(l Level, file string, position int64, offset kafka.Offset, format string, args ...any) {
-	if len(v.report.Findings) >= v.o.MaxFindings {
-		v.report.Dropped++
+	if v.found[l]++; v.found[l] > v.o.MaxFindings {
+		v.report.Dropped[l]++
 		return
 	}
 	v.report.Findings = append(v.report.Findings, Finding{l, file, position, offset, fmt.Sprintf(format, args...)})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ import (
 
 func verify(t *testing.T, path string) *Report {
 	t.Helper()
-	r, err := Verify(context.Background(), vfs.OS(), path, VerifyOptions{})
+	r, err := Inspect(context.Background(), vfs.OS(), path, InspectOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestVerifyGood(t *testing.T) {
 		t.Errorf("%d batches, %d records, %d files", r.Batches, r.Records, r.Files)
 	}
 	var done, total int64
-	_, err := Verify(context.Background(), vfs.OS(), filepath.Dir(p.dir), VerifyOptions{
+	_, err := Inspect(context.Background(), vfs.OS(), filepath.Dir(p.dir), InspectOptions{
 		Progress: func(d, n int64) { done, total = d, n },
 	})
 	if err != nil || done != total || total != r.Bytes {
@@ -199,9 +200,9 @@ func TestVerifyBounds(t *testing.T) {
 		p.log[at+30] ^= 1
 	}
 	p.flush()
-	r, err := Verify(context.Background(), vfs.OS(), p.dir, VerifyOptions{MaxFindings: 10})
-	if err != nil || len(r.Findings) != 10 || r.Dropped < 40 || !r.Damaged() {
-		t.Errorf("%d findings, %d dropped, %v", len(r.Findings), r.Dropped, err)
+	r, err := Inspect(context.Background(), vfs.OS(), p.dir, InspectOptions{MaxFindings: 10})
+	if err != nil || len(r.Findings) != 10 || r.Dropped[Damage] < 40 || !r.Damaged() {
+		t.Errorf("%d findings, %v dropped, %v", len(r.Findings), r.Dropped, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	big := newPartition(t, 0)
@@ -214,9 +215,30 @@ func TestVerifyBounds(t *testing.T) {
 	}
 	big.flush()
 	calls := 0
-	r, err = Verify(ctx, vfs.OS(), big.dir, VerifyOptions{Progress: func(int64, int64) { calls++; cancel() }})
+	r, err = Inspect(ctx, vfs.OS(), big.dir, InspectOptions{Progress: func(int64, int64) { calls++; cancel() }})
 	if !errors.Is(err, context.Canceled) || calls != 1 || r.Batches != 1 {
 		t.Errorf("%d calls of progress, %d batches, %v", calls, r.Batches, err)
+	}
+}
+
+// TestVerify gives damage alone.
+func TestVerify(t *testing.T) {
+	p := samplePartition(t)
+	p.log = append(p.log, make([]byte, 100)...) // a note
+	p.flush()
+	if found, err := Verify(context.Background(), vfs.OS(), p.dir, nil); err != nil || len(found) > 0 {
+		t.Errorf("found %v, %v", found, err)
+	}
+	p.log[70] ^= 1
+	p.flush()
+	found, err := Verify(context.Background(), vfs.OS(), p.dir, nil)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	data, err := json.Marshal(found[0])
+	if err != nil || !bytes.HasPrefix(data, []byte(`{"level":"damage","file":"`)) ||
+		!bytes.Contains(data, []byte(`"position":0,"offset":9,"problem":"corrupt batch: checksum is `)) {
+		t.Errorf("as JSON %s, %v", data, err)
 	}
 }
 
