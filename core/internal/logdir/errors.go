@@ -1,6 +1,10 @@
 package logdir
 
-import "errors"
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+)
 
 // ErrOffline says that the log directory is out of use since an I/O error.
 var ErrOffline = errors.New("log directory is offline")
@@ -19,3 +23,11 @@ var ErrNoDirectory = errors.New("no log directory is online")
 
 // errMalformed says that a checkpoint or properties file can't be read.
 var errMalformed = errors.New("malformed")
+
+// isHandleLimit reports whether the process ran out of file handles.
+func isHandleLimit(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+// isNotExist reports whether a file is missing.
+func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }

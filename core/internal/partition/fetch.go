@@ -1,0 +1,128 @@
+package partition
+
+import (
+	"errors"
+
+	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// Fetch is what a reader wants of one partition.
+type Fetch struct {
+	From      kafka.Offset
+	Epoch     kafka.LeaderEpoch // that the reader believes in; NoLeaderEpoch: any
+	LastEpoch kafka.LeaderEpoch // of the last record it has; NoLeaderEpoch: unknown
+	MaxBytes  int
+	MinOne    bool // the first batch comes whole, however large
+	Committed bool // read_committed
+}
+
+// Fetched is what a reader gets. Who gets a Range must release it.
+type Fetched struct {
+	Code          kafka.ErrorCode
+	HighWatermark kafka.Offset // -1 on most errors
+	LastStable    kafka.Offset
+	LogStart      kafka.Offset
+
+	Range   *commitlog.Range // nil: no records
+	Aborted []commitlog.Aborted
+
+	DivergingEpoch kafka.LeaderEpoch // NoLeaderEpoch: none
+	DivergingEnd   kafka.Offset
+}
+
+// fail resets the answer to an error.
+func (f *Fetched) fail(code kafka.ErrorCode) {
+	*f = Fetched{
+		Code: code, HighWatermark: kafka.NoOffset, LastStable: kafka.NoOffset, LogStart: kafka.NoOffset,
+		DivergingEpoch: kafka.NoLeaderEpoch, DivergingEnd: kafka.NoOffset,
+	}
+}
+
+// Fetch reads whole batches from an offset on: never past the high watermark, or
+// the last stable offset with Committed. A fetch between there and the log end is
+// empty without an error.
+//
+// Hot: per partition and request. 0 allocs but the log's pooled Range.
+func (p *Partition) Fetch(q *Fetch, out *Fetched) {
+	role := p.role.Load()
+	out.fail(p.admitReader(role, q.Epoch))
+	if out.Code != kafka.None {
+		return
+	}
+	start, end, hw := p.log.StartOffset(), p.log.EndOffset(), p.HighWatermark()
+	lso := p.lastStable(hw)
+	if p.diverged(q, out) {
+		if out.Code == kafka.None {
+			out.HighWatermark, out.LastStable, out.LogStart = hw, lso, start
+		}
+		return
+	}
+	if q.From < start || q.From > end {
+		out.Code, out.LogStart = kafka.ErrOffsetOutOfRange, start
+		return
+	}
+	out.HighWatermark, out.LastStable, out.LogStart = hw, lso, start
+	upper := hw
+	if q.Committed {
+		upper = lso
+	}
+	if q.From >= upper {
+		return
+	}
+	p.read(q, upper, out)
+}
+
+// read fills in the records below upper.
+func (p *Partition) read(q *Fetch, upper kafka.Offset, out *Fetched) {
+	s, err := p.log.Read(q.From, commitlog.ReadOptions{MaxBytes: q.MaxBytes, Upper: upper, MinOne: q.MinOne})
+	if err != nil {
+		out.fail(p.readFailed(err))
+		if out.Code == kafka.ErrOffsetOutOfRange {
+			out.LogStart = p.log.StartOffset()
+		}
+		return
+	}
+	out.Range = s.Range
+	if q.Committed && s.Range != nil {
+		out.Aborted = p.log.AbortedTransactions(q.From, s.Next)
+	}
+}
+
+// diverged compares the reader's history with ours (KIP-595's DivergingEpoch) and
+// reports whether the answer is ready.
+func (p *Partition) diverged(q *Fetch, out *Fetched) bool {
+	if q.LastEpoch < 0 {
+		return false
+	}
+	epoch, end := p.log.EpochEnd(q.LastEpoch)
+	switch {
+	case epoch < 0 || end < 0:
+		out.fail(kafka.ErrOffsetOutOfRange)
+		out.LogStart = p.log.StartOffset()
+		return true
+	case epoch < q.LastEpoch || end < q.From:
+		out.DivergingEpoch, out.DivergingEnd = epoch, end
+		return true
+	}
+	return false
+}
+
+// readFailed turns an error of the log into a code, and tells the directory about
+// the ones that are its own.
+func (p *Partition) readFailed(err error) kafka.ErrorCode {
+	var ke *kafka.Error
+	switch {
+	case errors.Is(err, commitlog.ErrOffsetOutOfRange):
+		return kafka.ErrOffsetOutOfRange
+	case errors.As(err, &ke):
+		return ke.Code
+	case errors.Is(err, commitlog.ErrClosed):
+		return kafka.ErrNotLeaderOrFollower
+	case errors.Is(err, commitlog.ErrCorrupt):
+		p.parts.Log.Error("log is damaged", "partition", p.tp.String(), "err", err)
+		return kafka.ErrKafkaStorageError
+	}
+	p.failed("read", err)
+	return kafka.ErrKafkaStorageError
+}

@@ -1,0 +1,161 @@
+package partition
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/purgatory"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/metrics"
+)
+
+// Parts are what the partitions of a broker share.
+type Parts struct {
+	Clock     clock.Clock
+	Purgatory *purgatory.Purgatory
+	Log       *slog.Logger
+	Metrics   *metrics.Registry
+}
+
+// Partition is one partition on this broker. It is safe for concurrent use.
+type Partition struct {
+	tp        kafka.TopicPartition
+	topicID   kafka.TopicID
+	parts     *Parts
+	purgatory *purgatory.Purgatory
+	dir       *logdir.Dir    // nil: no directory was online
+	log       *commitlog.Log // nil: it could not be opened
+
+	role   atomic.Pointer[Role] // never nil
+	config atomic.Pointer[Config]
+	broken atomic.Pointer[error]
+	hw     atomic.Int64
+
+	waiters purgatory.List
+	pending logdir.Pending
+
+	mu     sync.Mutex   // orders appends, role changes and the high watermark
+	unseen int64        // bytes between the high watermark and the log end since the role began; guarded by mu
+	asked  kafka.Offset // end of what a flush was asked for; guarded by mu
+}
+
+// New makes the partition of an open log, without a role. highWatermark is the
+// checkpointed one, NoOffset when unknown.
+func New(parts *Parts, tp kafka.TopicPartition, id kafka.TopicID, dir *logdir.Dir, log *commitlog.Log, c *Config, highWatermark kafka.Offset) *Partition {
+	p := &Partition{tp: tp, topicID: id, parts: parts, purgatory: parts.Purgatory, dir: dir, log: log}
+	p.pending.Target = (*flusher)(p)
+	p.role.Store(&Role{Leader: kafka.NoBroker, Epoch: kafka.NoLeaderEpoch})
+	p.config.Store(c)
+	hw := min(max(highWatermark, log.StartOffset()), log.EndOffset())
+	p.hw.Store(int64(hw))
+	p.asked = log.RecoveryPoint()
+	dir.Add(p)
+	return p
+}
+
+// NewBroken makes a partition whose log can't be used: it answers
+// KAFKA_STORAGE_ERROR, and the rest of the broker serves. dir may be nil.
+func NewBroken(parts *Parts, tp kafka.TopicPartition, id kafka.TopicID, dir *logdir.Dir, c *Config, cause error) *Partition {
+	p := &Partition{tp: tp, topicID: id, parts: parts, purgatory: parts.Purgatory, dir: dir}
+	p.role.Store(&Role{Leader: kafka.NoBroker, Epoch: kafka.NoLeaderEpoch})
+	p.config.Store(c)
+	p.broken.Store(&cause)
+	return p
+}
+
+// TopicPartition names the partition.
+func (p *Partition) TopicPartition() kafka.TopicPartition { return p.tp }
+
+// TopicID is the id of the partition's topic.
+func (p *Partition) TopicID() kafka.TopicID { return p.topicID }
+
+// Dir is the log directory; nil when none was online.
+func (p *Partition) Dir() *logdir.Dir { return p.dir }
+
+// Log is the partition's log; nil when it could not be opened.
+func (p *Partition) Log() *commitlog.Log { return p.log }
+
+// Config is the topic's present configuration.
+func (p *Partition) Config() *Config { return p.config.Load() }
+
+// SetConfig swaps the topic's configuration.
+func (p *Partition) SetConfig(c *Config) {
+	p.config.Store(c)
+	if p.log == nil {
+		return
+	}
+	p.log.SetConfig(c.Log)
+	p.mu.Lock()
+	n := p.advance(p.role.Load())
+	p.mu.Unlock()
+	if n > 0 {
+		p.purgatory.Advance(&p.waiters, n)
+	}
+}
+
+// Offline is nil while the partition's log can be used.
+func (p *Partition) Offline() error {
+	if err := p.broken.Load(); err != nil {
+		return *err
+	}
+	return p.dir.Offline()
+}
+
+// Waiters is where requests that wait for this partition hang.
+func (p *Partition) Waiters() *purgatory.List { return &p.waiters }
+
+// HighWatermark is the exclusive end of what is committed.
+func (p *Partition) HighWatermark() kafka.Offset { return kafka.Offset(p.hw.Load()) }
+
+// LastStable is the exclusive end of what read_committed may see.
+func (p *Partition) LastStable() kafka.Offset { return p.lastStable(p.HighWatermark()) }
+
+// lastStable bounds the high watermark by the first offset of an open
+// transaction.
+func (p *Partition) lastStable(hw kafka.Offset) kafka.Offset {
+	if u := p.log.FirstUnstableOffset(); u != kafka.NoOffset && u < hw {
+		return u
+	}
+	return hw
+}
+
+// Close gives the role up, wakes the waiters and closes the log.
+func (p *Partition) Close(clean bool) error {
+	p.resign()
+	if p.log == nil {
+		return nil
+	}
+	if err := p.log.Close(clean && p.Offline() == nil); err != nil {
+		return fmt.Errorf("%s: close: %w", p.tp, err)
+	}
+	return nil
+}
+
+// Delete gives the role up and removes the log: its directory is renamed at once
+// and removed afterwards. On a full disk it gives up the reserve.
+func (p *Partition) Delete() error {
+	p.resign()
+	if p.log == nil {
+		return nil
+	}
+	p.dir.Remove(p.tp)
+	if err := p.withReserve(p.log.Delete); err != nil {
+		return fmt.Errorf("%s: delete: %w", p.tp, err)
+	}
+	return nil
+}
+
+// resign stops appends and wakes everybody who waits here.
+func (p *Partition) resign() {
+	p.mu.Lock()
+	r := *p.role.Load()
+	r.Leading, r.Leader = false, kafka.NoBroker
+	p.role.Store(&r)
+	p.mu.Unlock()
+	p.purgatory.Nudge(&p.waiters)
+}

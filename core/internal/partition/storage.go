@@ -1,0 +1,108 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/vfs"
+)
+
+// flusher is the partition as the group commit sees it.
+type flusher Partition
+
+// Sync implements logdir.Target. With flush.messages=1 it is what moves the high
+// watermark.
+func (f *flusher) Sync() (kafka.Offset, error) {
+	p := (*Partition)(f)
+	end, err := p.log.Sync()
+	if err != nil {
+		return end, err
+	}
+	p.dir.Appended()
+	p.mu.Lock()
+	n := p.advance(p.role.Load())
+	p.mu.Unlock()
+	if n > 0 {
+		p.purgatory.Advance(&p.waiters, n)
+	}
+	return end, nil
+}
+
+// StartOffset implements logdir.Replica.
+func (p *Partition) StartOffset() kafka.Offset { return p.log.StartOffset() }
+
+// EndOffset implements logdir.Replica.
+func (p *Partition) EndOffset() kafka.Offset { return p.log.EndOffset() }
+
+// RecoveryPoint implements logdir.Replica.
+func (p *Partition) RecoveryPoint() kafka.Offset { return p.log.RecoveryPoint() }
+
+// SizeBytes implements logdir.Replica.
+func (p *Partition) SizeBytes() int64 { return p.log.SizeBytes() }
+
+// FlushSealed implements logdir.Replica.
+func (p *Partition) FlushSealed() {
+	point := p.log.RecoveryPoint()
+	if p.log.EndOffset() == point {
+		return
+	}
+	segments := p.log.Segments()
+	if n := len(segments); n > 1 && segments[n-1].Base > point {
+		p.dir.Syncer.Flush(&p.pending)
+	}
+}
+
+// DirectoryFailed implements logdir.Replica.
+func (p *Partition) DirectoryFailed() { p.purgatory.Nudge(&p.waiters) }
+
+// DeleteOldest deletes the n oldest segments for retention; the active one counts
+// and is rolled first. It refuses to go beyond the high watermark.
+func (p *Partition) DeleteOldest(n int, reason string) error {
+	segments := p.log.Segments()
+	if n <= 0 || n > len(segments) {
+		return fmt.Errorf("%s: delete %d segments of %d: %w", p.tp, n, len(segments), ErrNotDeletable)
+	}
+	limit := p.lastStable(p.HighWatermark())
+	if next := segments[n-1].Next; next > limit {
+		return fmt.Errorf("%s: delete up to offset %d beyond %d: %w", p.tp, next, limit, ErrNotDeletable)
+	}
+	if segments[n-1].Active {
+		if err := p.withReserve(p.log.Roll); err != nil {
+			p.failed("roll", err)
+			return fmt.Errorf("%s: roll before retention: %w", p.tp, err)
+		}
+	}
+	err := p.withReserve(func() error { return p.log.DeleteOldest(n, reason) })
+	if err != nil {
+		p.failed("delete segments", err)
+		return fmt.Errorf("%s: delete %d segments: %w", p.tp, n, err)
+	}
+	p.dir.Appended()
+	p.purgatory.Nudge(&p.waiters)
+	return nil
+}
+
+// withReserve runs something that frees space. When it finds none to work with,
+// the directory's reserve is given up and it runs once more.
+func (p *Partition) withReserve(f func() error) error {
+	err := f()
+	if vfs.IsNoSpace(err) && p.dir.ReleaseReserve() {
+		err = f()
+	}
+	return err
+}
+
+// failed tells the log directory about an I/O error. A log that was closed by a
+// deletion or a shutdown is none.
+func (p *Partition) failed(op string, err error) {
+	if errors.Is(err, commitlog.ErrClosed) {
+		return
+	}
+	p.dir.Failed(fmt.Sprintf("%s of %s", op, p.tp), err)
+}
+
+var _ logdir.Replica = (*Partition)(nil)
+var _ logdir.Target = (*flusher)(nil)

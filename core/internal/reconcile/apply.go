@@ -1,0 +1,191 @@
+package reconcile
+
+import (
+	"slices"
+
+	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// plan is what one image changes.
+type plan struct {
+	first bool
+	put   []*Topic // new tables of topics, with holes for what jobs fill in
+	gone  []*Topic
+	drop  []*partition.Partition // to delete
+	jobs  []job
+}
+
+// job is one partition to open or to give a role.
+type job struct {
+	topic  *Topic
+	number int32
+	config *partition.Config // nil: unchanged
+	open   bool
+}
+
+// Apply makes an image take effect. Watch calls it; it returns when everything is
+// in place.
+func (r *Roles) Apply(img *meta.Image) {
+	r.apply.Lock()
+	defer r.apply.Unlock()
+	if r.closed.Load() || r.image != nil && img.Index <= r.image.Index {
+		return
+	}
+	p := r.diff(img)
+	if p.first {
+		r.setStraysAside(img)
+		r.o.Dirs.Recovery.LogsTotal.Store(int64(len(p.jobs)))
+	}
+	r.table.change(nil, p.gone)
+	r.parallel(len(p.drop), func(i int) { r.remove(p.drop[i]) })
+	r.parallel(len(p.jobs), func(i int) { r.run(p.jobs[i], p.first) })
+	r.table.change(p.put, nil)
+	r.image = img
+	r.applied.Store(img.Index)
+
+	r.mu.Lock()
+	close(r.changed)
+	r.changed = make(chan struct{})
+	r.mu.Unlock()
+}
+
+// Reconfigure derives every topic's configuration anew: the resolver's static
+// layer changed.
+func (r *Roles) Reconfigure() {
+	r.apply.Lock()
+	defer r.apply.Unlock()
+	if r.image == nil {
+		return
+	}
+	r.configs.forget(r.image)
+	for t := range r.table.all {
+		c := r.configs.of(r.image, t.Name)
+		for _, p := range t.Partitions {
+			if p != nil {
+				p.SetConfig(c)
+			}
+		}
+	}
+}
+
+// diff compares the image with the table.
+func (r *Roles) diff(img *meta.Image) *plan {
+	p := &plan{first: r.image == nil}
+	configChanged := r.configs.turn(r.image, img)
+	for t := range img.Topics() {
+		old := r.table.id(t.ID)
+		if old != nil && old.image == t && !configChanged(t.Name) {
+			continue
+		}
+		r.diffTopic(p, img, t, old, configChanged(t.Name))
+	}
+	for old := range r.table.all {
+		if _, ok := img.TopicByID(old.ID); !ok {
+			p.removeTopic(old)
+		}
+	}
+	return p
+}
+
+// diffTopic plans what a new or changed topic needs.
+func (r *Roles) diffTopic(p *plan, img *meta.Image, t *meta.Topic, old *Topic, configChanged bool) {
+	next := &Topic{Name: t.Name, ID: t.ID, Partitions: make([]*partition.Partition, len(t.Partitions)), image: t}
+	config := r.configs.of(img, t.Name)
+	mine := false
+	for i := range t.Partitions {
+		n := int32(i)
+		here := old.at(n)
+		switch replica := slices.Contains(t.Partitions[i].Replicas, r.o.Self); {
+		case replica && here == nil:
+			p.jobs = append(p.jobs, job{topic: next, number: n, config: config, open: true})
+			mine = true
+		case replica:
+			next.Partitions[i] = here
+			j := job{topic: next, number: n}
+			if configChanged {
+				j.config = config
+			}
+			p.jobs = append(p.jobs, j)
+			mine = true
+		case here != nil:
+			p.drop = append(p.drop, here)
+		}
+	}
+	if mine {
+		p.put = append(p.put, next)
+	} else if old != nil {
+		p.gone = append(p.gone, old)
+	}
+}
+
+// removeTopic plans the removal of a topic and its logs.
+func (p *plan) removeTopic(t *Topic) {
+	p.gone = append(p.gone, t)
+	for _, here := range t.Partitions {
+		if here != nil {
+			p.drop = append(p.drop, here)
+		}
+	}
+}
+
+// run does one job. Jobs of one topic write to different places of its table.
+func (r *Roles) run(j job, first bool) {
+	here := j.topic.Partitions[j.number]
+	if j.open {
+		here = r.open(j.topic, j.number, j.config, first)
+		j.topic.Partitions[j.number] = here
+	} else if j.config != nil {
+		here.SetConfig(j.config)
+	}
+	if err := here.SetRole(r.role(&j.topic.image.Partitions[j.number])); err != nil && here.Log() != nil {
+		r.o.Log.Error("partition did not take its role", "partition", here.TopicPartition().String(), "err", err)
+	}
+	if first {
+		r.o.Dirs.Recovery.LogsDone.Add(1)
+	}
+}
+
+// role is what the image wants this broker to be.
+func (r *Roles) role(p *meta.Partition) partition.Role {
+	return partition.Role{
+		Leading: p.Leader == r.o.Self, Leader: p.Leader,
+		Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch,
+		ReplicationFactor: len(p.Replicas),
+		Alone:             len(p.ISR) == 1 && p.ISR[0] == r.o.Self,
+	}
+}
+
+// remove deletes a partition's log.
+func (r *Roles) remove(p *partition.Partition) {
+	if err := p.Delete(); err != nil {
+		r.o.Log.Error("partition could not be deleted; what is left is set aside at the next start", "partition", p.TopicPartition().String(), "err", err)
+	}
+}
+
+// setStraysAside renames the partition directories that the image does not know
+// here. An image without any change knows nothing yet, and touches nothing.
+func (r *Roles) setStraysAside(img *meta.Image) {
+	if img.Index == 0 {
+		return
+	}
+	for tp, dir := range r.o.Dirs.Found() {
+		t, ok := img.Topic(tp.Topic)
+		if ok && int(tp.Partition) < len(t.Partitions) && slices.Contains(t.Partitions[tp.Partition].Replicas, r.o.Self) {
+			continue
+		}
+		r.setAside(dir, tp, "no such partition on this broker")
+	}
+}
+
+// setAside renames one partition directory and says so.
+func (r *Roles) setAside(dir *logdir.Dir, tp kafka.TopicPartition, why string) {
+	to, err := r.o.Dirs.SetAside(dir, tp)
+	if err != nil {
+		dir.Failed("set aside "+tp.String(), err)
+		return
+	}
+	r.o.Log.Warn("stray partition directory set aside; nothing in it was deleted", "partition", tp.String(), "why", why, "to", to)
+}

@@ -1,0 +1,102 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// open opens or makes the log of a partition. It always returns a partition, a
+// broken one when the log can't be used.
+func (r *Roles) open(t *Topic, number int32, c *partition.Config, first bool) *partition.Partition {
+	tp := kafka.TopicPartition{Topic: t.Name, Partition: number}
+	dir, existing, err := r.home(tp, t.ID, first)
+	if err != nil {
+		return r.broken(tp, t.ID, dir, c, err)
+	}
+	log, err := commitlog.Open(context.Background(), r.logOptions(tp, t.ID, dir, c, existing))
+	if err != nil {
+		if existing {
+			dir.Keep(tp)
+		}
+		if !errors.Is(err, commitlog.ErrCorrupt) {
+			dir.Failed("open "+tp.String(), err)
+		}
+		return r.broken(tp, t.ID, dir, c, err)
+	}
+	hw := kafka.NoOffset
+	if existing {
+		hw = dir.HighWatermark(tp)
+	}
+	return partition.New(r.parts, tp, t.ID, dir, log, c, hw)
+}
+
+// home finds the directory of a partition: where its log is, or where a new one
+// shall be. existing says that there is a log.
+func (r *Roles) home(tp kafka.TopicPartition, id kafka.TopicID, first bool) (dir *logdir.Dir, existing bool, err error) {
+	if dir, ok := r.o.Dirs.Found()[tp]; ok && first {
+		if err := dir.Offline(); err != nil {
+			return dir, true, err
+		}
+		onDisk := r.o.Dirs.TopicIDOnDisk(dir, tp)
+		if onDisk == id || onDisk == kafka.NoTopicID {
+			return dir, true, nil
+		}
+		r.setAside(dir, tp, "it belongs to topic id "+onDisk.String())
+	} else if first {
+		for _, d := range r.o.Dirs.Dirs() {
+			if err := d.Offline(); err != nil {
+				return nil, false, fmt.Errorf("%s may be on a directory that can't be read: %w", tp, err)
+			}
+		}
+	}
+	if dir, err = r.o.Dirs.Place(); err != nil {
+		return nil, false, err
+	}
+	// What a deletion could not remove must not become part of a new topic.
+	if left := r.o.Dirs.TopicIDOnDisk(dir, tp); left != kafka.NoTopicID && left != id {
+		r.setAside(dir, tp, "it belongs to topic id "+left.String())
+	}
+	return dir, false, nil
+}
+
+// logOptions are what the log is opened with.
+func (r *Roles) logOptions(tp kafka.TopicPartition, id kafka.TopicID, dir *logdir.Dir, c *partition.Config, existing bool) commitlog.Options {
+	o := commitlog.Options{
+		FS: r.o.FS, Dir: dir.PartitionPath(tp), TP: tp, TopicID: id,
+		Clock: r.o.Clock, Config: c.Log, Files: r.o.Files, Producers: r.o.Producers,
+		RecoveryPoint: kafka.NoOffset, StartOffset: kafka.NoOffset,
+		Log: r.o.Log, Metrics: r.o.Metrics,
+	}
+	if !existing {
+		return o
+	}
+	o.Clean = dir.Clean
+	o.RecoveryPoint, o.StartOffset = dir.RecoveryPoint(tp), dir.LogStart(tp)
+	if !dir.Clean {
+		o.Progress = r.progress()
+	}
+	return o
+}
+
+// progress adds the progress of one log to the total.
+func (r *Roles) progress() func(done, total int64) {
+	var lastDone, lastTotal int64
+	return func(done, total int64) {
+		rec := &r.o.Dirs.Recovery
+		rec.BytesDone.Add(done - lastDone)
+		rec.BytesTotal.Add(total - lastTotal)
+		lastDone, lastTotal = done, total
+	}
+}
+
+// broken makes a partition that only answers KAFKA_STORAGE_ERROR.
+func (r *Roles) broken(tp kafka.TopicPartition, id kafka.TopicID, dir *logdir.Dir, c *partition.Config, err error) *partition.Partition {
+	r.o.Log.Error("partition is offline; the others serve", "partition", tp.String(), "err", err)
+	return partition.NewBroken(r.parts, tp, id, dir, c, err)
+}

@@ -1,0 +1,32 @@
+package retention
+
+import (
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/sdk/storage"
+)
+
+// facts describes a partition's log for the question. ok is false when there is
+// nothing to ask: another broker leads, the topic does not delete, or it is empty.
+func facts(p *partition.Partition, nowMS int64) (f storage.LogFacts, ok bool) {
+	role, c := p.Role(), p.Config().Topic
+	if !role.Leading || p.Offline() != nil || !c.CleanupDelete {
+		return f, false
+	}
+	if c.RetentionMS < 0 && c.RetentionBytes < 0 || p.SizeBytes() == 0 {
+		return f, false
+	}
+	tp := p.TopicPartition()
+	f = storage.LogFacts{
+		Topic: tp.Topic, Partition: tp.Partition, LeaderEpoch: int32(role.Epoch), NowMS: nowMS,
+		LogStart: int64(p.StartOffset()), HighWatermark: int64(p.HighWatermark()), LastStable: int64(p.LastStable()),
+		RetentionMS: c.RetentionMS, RetentionBytes: c.RetentionBytes,
+	}
+	for _, s := range p.Log().Segments() {
+		f.Segments = append(f.Segments, storage.SegmentFacts{
+			BaseOffset: int64(s.Base), NextOffset: int64(s.Next), Bytes: s.Bytes,
+			MaxTimestampMS: s.MaxTimestamp, ModifiedMS: clock.Millis(s.LastModified), Active: s.Active,
+		})
+	}
+	return f, true
+}
