@@ -1,0 +1,326 @@
+package commitlog_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/record"
+	"github.com/mortisemq/mortise/core/vfs"
+)
+
+const (
+	logDir = "data/t-0"
+	// walkMax bounds the batches that a test reads from one log.
+	walkMax = 10_000
+)
+
+// smallConfig rolls and indexes so often that every test sees it happen.
+func smallConfig() *commitlog.Config {
+	c := commitlog.DefaultConfig()
+	c.SegmentBytes, c.IndexIntervalBytes, c.FileDeleteDelayMS = 1200, 250, 1000
+	return c
+}
+
+// promise is what a log owes after a crash at this moment.
+type promise struct {
+	// written is every batch that was ever given to the log at an offset. Whatever
+	// a log holds must be one of them.
+	written map[kafka.Offset][]record.Batch
+	// current is what the log holds, in order.
+	current []record.Batch
+	// Batches of current in [from, to) must survive.
+	from, to kafka.Offset
+	// point and start are what the owner's checkpoints say.
+	point, start kafka.Offset
+}
+
+// clone keeps the promise as it is now.
+func (p *promise) clone() *promise {
+	q := *p
+	q.current = slices.Clone(p.current)
+	q.written = map[kafka.Offset][]record.Batch{}
+	for at, batches := range p.written {
+		q.written[at] = slices.Clone(batches)
+	}
+	return &q
+}
+
+// rig is a log under test beside what is known about it.
+type rig struct {
+	promise
+	fs    vfs.FS
+	clock *clock.Manual
+	log   *commitlog.Log
+	rand  *rand.Rand
+	epoch kafka.LeaderEpoch
+	stamp int64 // timestamp of the last record; they only rise
+	sent  int32 // sequence numbers used by the idempotent producer
+}
+
+func newRig(fsys vfs.FS, seed uint64) *rig {
+	return &rig{
+		promise: promise{written: map[kafka.Offset][]record.Batch{}, point: kafka.NoOffset, start: kafka.NoOffset},
+		fs:      fsys,
+		clock:   clock.NewManual(time.UnixMilli(1_700_000_000_000)),
+		rand:    rand.New(rand.NewPCG(seed, 1)),
+		epoch:   1,
+		stamp:   1_700_000_000_000,
+	}
+}
+
+// newMem is a disk whose data folder is durable, as logdir leaves it.
+func newMem(t *testing.T) *vfs.Mem {
+	t.Helper()
+	m := vfs.NewMem()
+	if err := errors.Join(m.MkdirAll("data", 0o755), m.SyncDir("/"), m.SyncDir("data")); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// options are those of every log here.
+func options(fsys vfs.FS, c clock.Clock, point, start kafka.Offset) commitlog.Options {
+	return commitlog.Options{
+		FS: fsys, Dir: logDir, TP: kafka.TopicPartition{Topic: "t"}, TopicID: kafka.TopicID{1},
+		Clock: c, Config: smallConfig(), RecoveryPoint: point, StartOffset: start,
+	}
+}
+
+// open opens the rig's log.
+func (r *rig) open(clean bool) (err error) {
+	o := options(r.fs, r.clock, r.point, r.start)
+	o.Clean = clean
+	r.log, err = commitlog.Open(context.Background(), o)
+	return err
+}
+
+const idempotent kafka.ProducerID = 7
+
+// build makes a batch of one to four records.
+func (r *rig) build(producer kafka.ProducerID) record.Batch {
+	o := record.PlainOptions(record.None)
+	if producer >= 0 {
+		o.ProducerID, o.ProducerEpoch, o.BaseSequence = producer, 0, r.sent
+	}
+	b := record.NewBuilder(o)
+	for range 1 + r.rand.IntN(4) {
+		r.stamp += 10
+		value := make([]byte, r.rand.IntN(120))
+		for i := range value {
+			value[i] = byte(r.rand.Uint32())
+		}
+		b.Append(r.stamp, []byte("k"), value, nil)
+	}
+	return b.Bytes()
+}
+
+// info is what a leader tells the log of a batch.
+func (r *rig) info(b record.Batch) commitlog.AppendInfo {
+	return commitlog.AppendInfo{
+		MaxTimestamp: b.MaxTimestamp(), OffsetOfMaxTimestamp: b.LastOffsetDelta(),
+		LogAppendTimeMS: -1, NowMS: clock.Millis(r.clock.Now()),
+	}
+}
+
+// append appends a batch. A failed one may be found after a crash all the same.
+func (r *rig) append(producer kafka.ProducerID) error {
+	b := r.build(producer)
+	end := r.log.EndOffset()
+	kept := slices.Clone(b)
+	kept.Assign(end, r.epoch)
+	r.written[end] = append(r.written[end], kept)
+	done, err := r.log.Append(b, r.epoch, r.info(b))
+	if err != nil {
+		return err
+	}
+	if done.Base != end || done.Duplicate {
+		return fmt.Errorf("appended at %d (duplicate: %v), the log ended at %d", done.Base, done.Duplicate, end)
+	}
+	r.current = append(r.current, kept)
+	if producer >= 0 {
+		r.sent += kept.Count()
+	}
+	return nil
+}
+
+// sync makes durable what was appended so far.
+func (r *rig) sync() error {
+	end := r.log.EndOffset()
+	flushed, err := r.log.Sync()
+	if err != nil {
+		return err
+	}
+	if flushed != end {
+		return fmt.Errorf("sync says %d, the log ended at %d", flushed, end)
+	}
+	r.to = max(r.to, flushed)
+	return nil
+}
+
+// truncate cuts the log at a batch boundary, n batches from the end.
+func (r *rig) truncate(n int) error {
+	keep := max(0, len(r.current)-n)
+	to := r.log.EndOffset()
+	if keep < len(r.current) {
+		to = r.current[keep].BaseOffset()
+	}
+	r.to = min(r.to, to)
+	if err := r.log.Truncate(to); err != nil {
+		return err
+	}
+	r.current = r.current[:keep]
+	r.sent = 0
+	for _, b := range r.current {
+		if b.ProducerID() == idempotent {
+			r.sent = b.LastSequence() + 1
+		}
+	}
+	return nil
+}
+
+// setStart moves the log's start into the n-th batch.
+func (r *rig) setStart(n int) error {
+	to := r.log.EndOffset()
+	if n < len(r.current) {
+		to = r.current[n].LastOffset()
+	}
+	r.from = max(r.from, to)
+	if err := r.log.SetStartOffset(to); err != nil {
+		return err
+	}
+	r.forget()
+	return nil
+}
+
+// deleteOldest deletes n segments.
+func (r *rig) deleteOldest(n int) error {
+	segments := r.log.Segments()
+	n = min(n, len(segments)-1)
+	r.from = max(r.from, segments[n].Base)
+	if err := r.log.DeleteOldest(n, "test"); err != nil {
+		return err
+	}
+	r.forget()
+	return nil
+}
+
+// startAt empties the log.
+func (r *rig) startAt(to kafka.Offset) error {
+	r.from, r.to = to, 0
+	if err := r.log.TruncateFullyAndStartAt(to); err != nil {
+		return err
+	}
+	r.current, r.sent = nil, 0
+	return nil
+}
+
+// forget drops what is below the log's start from the model.
+func (r *rig) forget() {
+	start := r.log.StartOffset()
+	r.current = slices.DeleteFunc(r.current, func(b record.Batch) bool { return b.LastOffset() < start })
+}
+
+// nextEpoch makes this broker leader again.
+func (r *rig) nextEpoch() error {
+	r.epoch++
+	return r.log.AssignEpoch(r.epoch, r.log.EndOffset())
+}
+
+// checkpoint is the owner writing its checkpoints.
+func (r *rig) checkpoint() { r.point, r.start = r.log.RecoveryPoint(), r.log.StartOffset() }
+
+// reopen closes the log and opens it again.
+func (r *rig) reopen(clean bool) error {
+	if err := r.log.Close(clean); err != nil {
+		return err
+	}
+	if clean {
+		r.to = max(r.to, r.log.EndOffset())
+	}
+	r.checkpoint()
+	return r.open(clean)
+}
+
+// walk reads the whole log, batch by batch as a consumer would.
+func walk(l *commitlog.Log) ([]record.Batch, error) {
+	var all []record.Batch
+	at, end := l.StartOffset(), l.EndOffset()
+	for at < end {
+		if len(all) > walkMax {
+			return nil, fmt.Errorf("more than %d batches", walkMax)
+		}
+		got, next, err := readAt(l, at, 300)
+		if err != nil {
+			return nil, err
+		}
+		if len(got) == 0 || next <= at {
+			return nil, fmt.Errorf("read at %d of a log that ends at %d gave %d batches and goes on at %d", at, end, len(got), next)
+		}
+		all, at = append(all, got...), next
+	}
+	if at != end {
+		return nil, fmt.Errorf("the last batch ends before %d, the log before %d", at, end)
+	}
+	return all, nil
+}
+
+// readAt is one fetch.
+func readAt(l *commitlog.Log, at kafka.Offset, maxBytes int) ([]record.Batch, kafka.Offset, error) {
+	s, err := l.Read(at, commitlog.ReadOptions{MaxBytes: maxBytes, Upper: l.EndOffset(), MinOne: true})
+	if err != nil || s.Range == nil {
+		return nil, s.Next, err
+	}
+	defer s.Range.Release()
+	raw, err := s.Range.ReadAll(nil)
+	if err != nil {
+		return nil, s.Next, err
+	}
+	batches, err := parse(raw)
+	if err != nil {
+		return nil, s.Next, fmt.Errorf("read at %d: %w", at, err)
+	}
+	if first, last := batches[0], batches[len(batches)-1]; first.BaseOffset() != s.FirstBatchBase || last.NextOffset() != s.Next ||
+		first.BaseOffset() > at || first.LastOffset() < at {
+		return nil, s.Next, fmt.Errorf("read at %d says [%d, %d), the batches are [%d, %d)", at, s.FirstBatchBase, s.Next, first.BaseOffset(), last.NextOffset())
+	}
+	return batches, s.Next, nil
+}
+
+// parse cuts what was read into batches and checks each.
+func parse(raw []byte) ([]record.Batch, error) {
+	var out []record.Batch
+	for len(raw) > 0 {
+		b, rest, err := record.Next(raw)
+		if err == nil {
+			err = b.CheckCRC()
+		}
+		if err != nil {
+			return nil, err
+		}
+		out, raw = append(out, b), rest
+	}
+	return out, nil
+}
+
+// same compares batches by their bytes.
+func same(a, b []record.Batch) bool {
+	return slices.EqualFunc(a, b, func(x, y record.Batch) bool { return bytes.Equal(x, y) })
+}
+
+// describe names batches by their offsets, for messages.
+func describe(batches []record.Batch) string {
+	var b bytes.Buffer
+	for _, x := range batches {
+		fmt.Fprintf(&b, "[%d-%d e%d s%d] ", x.BaseOffset(), x.LastOffset(), x.LeaderEpoch(), x.BaseSequence())
+	}
+	return b.String()
+}

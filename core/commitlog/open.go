@@ -1,0 +1,296 @@
+package commitlog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/internal/producerstate"
+	"github.com/mortisemq/mortise/core/internal/segment"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/metrics"
+)
+
+// Open opens the log in Options.Dir, or makes an empty one. Without Clean it
+// first recovers: from the recovery point on every batch is checked, and what does
+// not hold at the end is cut off. ErrCorrupt means that there is damage below the
+// recovery point, in data that was on the disk: nothing was changed then.
+//
+// Cost: a clean log is one ReadDir, a stat per segment and two or three small
+// reads; a new one a mkdir and one small file. Nothing is synced and no log file
+// stays open.
+func Open(ctx context.Context, o Options) (*Log, error) {
+	l := newLog(&o)
+	found, err := l.listFiles(&o)
+	if err != nil {
+		return nil, fmt.Errorf("open log %s: %w", l.tp, err)
+	}
+	if err := l.load(ctx, &o, found); err != nil {
+		return nil, fmt.Errorf("open log %s: %w", l.tp, err)
+	}
+	return l, nil
+}
+
+// newLog is a Log from options with their defaults.
+func newLog(o *Options) *Log {
+	if o.Metrics == nil {
+		o.Metrics = metrics.NewRegistry()
+	}
+	if o.Files == nil {
+		o.Files = NewFiles(0, o.Metrics)
+	}
+	if o.Producers == nil {
+		o.Producers = NewProducerBudget(0, o.Metrics)
+	}
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Config == nil {
+		o.Config = DefaultConfig()
+	}
+	l := &Log{
+		dir: segment.NewDir(o.FS, o.Dir, o.Files, o.Log), fs: o.FS, tp: o.TP, topicID: o.TopicID,
+		clock: o.Clock, log: o.Log, metrics: newLogMetrics(o.Metrics), limits: o.Limits,
+		producers: producerstate.New(o.TP, o.Producers),
+	}
+	l.epochs.last.Store(int32(kafka.NoLeaderEpoch))
+	l.SetConfig(o.Config)
+	return l
+}
+
+// load brings the log to life from its files.
+func (l *Log) load(ctx context.Context, o *Options, found *files) error {
+	if err := l.checkMetadata(found.metadata); err != nil {
+		return err
+	}
+	rebuildEpochs := false
+	if found.epochs {
+		ok, err := l.epochs.load(l.fs, l.epochPath())
+		if err != nil {
+			return err
+		}
+		rebuildEpochs = !ok
+	}
+	l.snapshots = found.snapshots
+	list := l.openSegments(o, found)
+	l.segments.Store(&list)
+	recovered := map[*segment.Segment]bool{}
+	if !o.Clean && len(found.logs) > 0 {
+		var err error
+		if list, err = l.recover(ctx, o, list, recovered); err != nil {
+			return err
+		}
+		l.segments.Store(&list)
+	}
+	if list[len(list)-1].Next() == kafka.NoOffset {
+		if err := list[len(list)-1].Load(); err != nil {
+			return err
+		}
+	}
+	if err := l.setBounds(o, list); err != nil {
+		return err
+	}
+	if err := l.loadEpochs(rebuildEpochs); err != nil {
+		return err
+	}
+	if err := l.loadProducers(o.Clean, recovered); err != nil {
+		return err
+	}
+	l.removeStraySnapshots()
+	return nil
+}
+
+// files is what a partition's folder holds.
+type files struct {
+	logs             []logFile      // by base offset
+	snapshots        []kafka.Offset // rising
+	newest           fs.DirEntry    // the last of snapshots
+	txns             map[kafka.Offset]bool
+	metadata, epochs bool
+}
+
+type logFile struct {
+	base kafka.Offset
+	info fs.FileInfo
+}
+
+// listFiles reads the folder, makes it when it is missing, and tidies up what a
+// crash left behind.
+func (l *Log) listFiles(o *Options) (*files, error) {
+	entries, err := l.fs.ReadDir(o.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		l.made = true
+		return &files{}, l.fs.MkdirAll(o.Dir, 0o755)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(entries, leftover) {
+		if err := l.tidy(entries); err != nil {
+			return nil, err
+		}
+		if entries, err = l.fs.ReadDir(o.Dir); err != nil {
+			return nil, err
+		}
+	}
+	f := &files{}
+	for _, e := range entries {
+		if err := f.add(e); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(f.logs, func(a, b logFile) int { return cmp.Compare(a.base, b.base) })
+	slices.Sort(f.snapshots)
+	return f, nil
+}
+
+// add sorts one file in.
+func (f *files) add(e fs.DirEntry) error {
+	switch e.Name() {
+	case metadataFile:
+		f.metadata = true
+		return nil
+	case epochFile:
+		f.epochs = true
+		return nil
+	}
+	base, ext, mark, ok := segment.ParseName(e.Name())
+	if !ok || mark != "" {
+		return nil
+	}
+	switch ext {
+	case segment.Log:
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		f.logs = append(f.logs, logFile{base, info})
+	case segment.Snapshot:
+		f.snapshots = append(f.snapshots, base)
+		if base >= slices.Max(f.snapshots) {
+			f.newest = e
+		}
+	case segment.TxnIndex:
+		if f.txns == nil {
+			f.txns = map[kafka.Offset]bool{}
+		}
+		f.txns[base] = true
+	}
+	return nil
+}
+
+// openSegments makes the segments of the files, or an empty one.
+func (l *Log) openSegments(o *Options, f *files) []*segment.Segment {
+	if len(f.logs) == 0 {
+		return []*segment.Segment{l.newSegment(max(o.StartOffset, 0))}
+	}
+	list := make([]*segment.Segment, len(f.logs))
+	for i, file := range f.logs {
+		next := kafka.NoOffset
+		if i+1 < len(f.logs) {
+			next = f.logs[i+1].base
+		} else if o.Clean {
+			next = f.cleanEnd(file)
+		}
+		list[i] = segment.Existing(l.dir, file.base, next, file.info.Size(), file.info.ModTime(), f.txns[file.base])
+		if i+1 < len(f.logs) {
+			list[i].SetNext(next)
+		}
+	}
+	return list
+}
+
+// cleanEnd is where a log that was closed cleanly ends, as the name of its last
+// snapshot tells, if that was written after the data; NoOffset otherwise. Load
+// compares it with the data when they are first used.
+func (f *files) cleanEnd(last logFile) kafka.Offset {
+	n := len(f.snapshots)
+	if n == 0 || f.snapshots[n-1] <= last.base {
+		return kafka.NoOffset
+	}
+	if info, err := f.newest.Info(); err != nil || info.ModTime().Before(last.info.ModTime()) {
+		return kafka.NoOffset
+	}
+	return f.snapshots[n-1]
+}
+
+// setBounds decides start, end and recovery point.
+func (l *Log) setBounds(o *Options, list []*segment.Segment) error {
+	end := list[len(list)-1].Next()
+	start := max(o.StartOffset, list[0].Base(), 0)
+	if start > end {
+		if o.Clean {
+			return fmt.Errorf("%w: log start offset is %d, the data of a clean log ends at %d", ErrCorrupt, start, end)
+		}
+		l.log.Error("log ends before its start offset: the data is given up", "partition", l.tp.String(), "start", int64(start), "end", int64(end))
+		return l.startOver(start)
+	}
+	point := min(max(o.RecoveryPoint, start), end)
+	if o.RecoveryPoint > end {
+		l.log.Error("log ends before its recovery point: flushed data is missing, or the checkpoint is not this log's",
+			"partition", l.tp.String(), "recovery_point", int64(o.RecoveryPoint), "end", int64(end))
+	}
+	l.start.Store(int64(start))
+	l.end.Store(int64(end))
+	l.recovery.Store(int64(point))
+	return nil
+}
+
+// loadEpochs makes the epochs fit the log, reading them from the batches when the
+// file was bad. An epoch that begins at the end, without data, stays.
+func (l *Log) loadEpochs(rebuild bool) error {
+	if rebuild {
+		l.log.Warn("leader epochs can't be read, taking them from the batches", "partition", l.tp.String(), "file", l.epochPath())
+		for _, s := range l.list() {
+			if err := s.Visit(s.Base(), l.visitEpoch); err != nil {
+				return err
+			}
+		}
+	}
+	l.epochs.truncateEnd(l.EndOffset() + 1)
+	l.epochs.truncateStart(l.StartOffset())
+	return l.epochs.write(l.fs, l.epochPath(), false)
+}
+
+// leftover tells whether a file is one that tidy removes or renames.
+func leftover(e fs.DirEntry) bool {
+	_, _, mark, ok := segment.ParseName(e.Name())
+	return ok && mark != "" || strings.HasPrefix(e.Name(), epochFile+".") || strings.HasSuffix(e.Name(), ".tmp") ||
+		strings.HasSuffix(e.Name(), segment.Deleted)
+}
+
+// tidy removes what is marked for deletion or was not finished, and puts complete
+// .swap files in the place of what they replace, as Kafka's LogLoader does.
+func (l *Log) tidy(entries []fs.DirEntry) error {
+	leastCleaned := kafka.Offset(1<<63 - 1)
+	for _, e := range entries {
+		if base, _, mark, ok := segment.ParseName(e.Name()); ok && mark == segment.Cleaned {
+			leastCleaned = min(leastCleaned, base)
+		}
+	}
+	for _, e := range entries {
+		base, ext, mark, ok := segment.ParseName(e.Name())
+		path := l.dir.Path() + "/" + e.Name()
+		if ok && mark == segment.Swap && base < leastCleaned {
+			to := l.dir.Path() + "/" + segment.Name(base, ext)
+			if err := l.fs.Rename(path, to); err != nil {
+				return fmt.Errorf("finish swap: %w", err)
+			}
+			l.log.Info("finished a swap that a crash interrupted", "file", to)
+			continue
+		}
+		if leftover(e) {
+			l.removeLater(0, path)
+		}
+	}
+	return nil
+}

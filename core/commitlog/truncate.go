@@ -1,0 +1,193 @@
+package commitlog
+
+import (
+	"fmt"
+
+	"github.com/mortisemq/mortise/core/internal/segment"
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// Truncate drops everything from offset to on: what a follower does with records
+// that its leader does not have. Inside a batch it drops the whole batch. Ranges in
+// flight keep their bytes. The owner must write the recovery point's checkpoint
+// before it acknowledges later appends.
+func (l *Log) Truncate(to kafka.Offset) error {
+	l.ctl.Lock()
+	defer l.ctl.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if to >= l.EndOffset() {
+		return nil
+	}
+	list := l.list()
+	if to < list[0].Base() {
+		return l.truncateFully(to)
+	}
+	l.cuts++
+	keep := find(list, to) + 1
+	for _, s := range list[keep:] {
+		l.discard(s, "truncation")
+	}
+	kept := append([]*segment.Segment(nil), list[:keep]...)
+	last := kept[keep-1]
+	if err := last.Truncate(to); err != nil {
+		return l.fail(err)
+	}
+	if last.Next() != kafka.NoOffset && keep < len(list) && last.Next() == list[keep].Base() { // nothing of it was cut, and it is sealed
+		kept = append(kept, l.newSegment(last.Next()))
+	}
+	l.publish(kept)
+	l.log.Info("truncated", "partition", l.tp.String(), "to", int64(to), "end", int64(kept[len(kept)-1].Next()))
+	return l.afterCut(kept[len(kept)-1].Next())
+}
+
+// afterCut makes everything else fit the new end. Caller holds ctl and mu.
+func (l *Log) afterCut(end kafka.Offset) error {
+	l.end.Store(int64(end))
+	l.recovery.Store(min(l.recovery.Load(), int64(end)))
+	l.start.Store(min(l.start.Load(), int64(end)))
+	l.epochs.truncateEnd(end)
+	if err := l.writeEpochs(); err != nil {
+		return l.fail(err)
+	}
+	l.dropSnapshots(func(at kafka.Offset) bool { return at > end })
+	l.producers.Reset()
+	last := l.active()
+	kept, _, err := last.AbortedIn(nil, 0, end)
+	if err == nil {
+		whole := kept[:0]
+		for _, a := range kept {
+			if a.LastOffset < end {
+				whole = append(whole, a)
+			}
+		}
+		err = last.SetAborted(whole)
+	}
+	if err == nil {
+		err = l.loadProducers(false, nil)
+	}
+	if err != nil {
+		return l.fail(err)
+	}
+	return nil
+}
+
+// TruncateFullyAndStartAt drops all data; the next record gets offset.
+func (l *Log) TruncateFullyAndStartAt(offset kafka.Offset) error {
+	l.ctl.Lock()
+	defer l.ctl.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	return l.truncateFully(offset)
+}
+
+// truncateFully is TruncateFullyAndStartAt. Caller holds ctl and mu.
+func (l *Log) truncateFully(offset kafka.Offset) error {
+	l.cuts++
+	if err := l.startOver(offset); err != nil {
+		return l.fail(err)
+	}
+	return nil
+}
+
+// startOver makes the log empty at offset; the old segments' files are left to
+// the caller, or to the next Open when they can't be moved.
+func (l *Log) startOver(offset kafka.Offset) error {
+	for _, s := range l.list() {
+		l.discard(s, "start over")
+	}
+	l.publish([]*segment.Segment{l.newSegment(offset)})
+	l.start.Store(int64(offset))
+	l.end.Store(int64(offset))
+	l.recovery.Store(int64(offset))
+	l.producers.Reset()
+	l.dropSnapshots(func(kafka.Offset) bool { return true })
+	l.epochs.truncateEnd(0)
+	return l.epochs.write(l.fs, l.epochPath(), false)
+}
+
+// SetStartOffset moves the log start forward (DeleteRecords). Segments that end
+// before it are deleted; one that holds it stays whole.
+func (l *Log) SetStartOffset(offset kafka.Offset) error {
+	l.ctl.Lock()
+	defer l.ctl.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if offset <= l.StartOffset() {
+		return nil
+	}
+	if end := l.EndOffset(); offset > end {
+		return fmt.Errorf("%s: start offset %d beyond the end %d: %w", l.tp, offset, end, ErrOffsetOutOfRange)
+	}
+	l.start.Store(int64(offset))
+	list := l.list()
+	n := 0
+	for n < len(list)-1 && list[n].Next() <= offset {
+		n++
+	}
+	return l.dropOldest(n, "start offset moved")
+}
+
+// DeleteOldest deletes the n oldest segments, never the active one, and moves the
+// log start behind them. The files go after FileDeleteDelayMS.
+func (l *Log) DeleteOldest(n int, reason string) error {
+	l.ctl.Lock()
+	defer l.ctl.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if have := len(l.list()); n < 0 || n >= have {
+		return fmt.Errorf("%s: delete %d segments of %d, the active one can't go: %w", l.tp, n, have, ErrOffsetOutOfRange)
+	}
+	return l.dropOldest(n, reason)
+}
+
+// dropOldest deletes n segments. Caller holds ctl and mu.
+func (l *Log) dropOldest(n int, reason string) error {
+	list := l.list()
+	if n > 0 {
+		l.publish(append([]*segment.Segment(nil), list[n:]...))
+		l.start.Store(max(l.start.Load(), int64(list[n].Base())))
+	}
+	l.recovery.Store(max(l.recovery.Load(), l.start.Load()))
+	for _, s := range list[:n] {
+		l.discard(s, reason)
+	}
+	first := l.list()[0].Base()
+	newest := kafka.NoOffset
+	if n := len(l.snapshots); n > 0 {
+		newest = l.snapshots[n-1]
+	}
+	l.dropSnapshots(func(at kafka.Offset) bool { return at < first && at != newest })
+	if l.epochs.truncateStart(l.StartOffset()) {
+		return l.writeEpochs()
+	}
+	return nil
+}
+
+// discard takes a segment's files away: renamed now, removed later. What can't be
+// renamed is tried again by removal; readers are not disturbed. Caller holds mu, or
+// nobody else has the log yet.
+func (l *Log) discard(s *segment.Segment, reason string) {
+	l.log.Info("deleting segment", "partition", l.tp.String(), "base", int64(s.Base()), "bytes", s.Size(), "reason", reason)
+	l.metrics.deletedSegments.Add(1)
+	if err := s.MarkDeleted(); err != nil {
+		l.log.Warn("segment was not renamed, it will be removed", "partition", l.tp.String(), "base", int64(s.Base()), "err", err)
+		if err := s.Remove(); err != nil {
+			l.log.Error("segment was not removed; it comes back at the next start", "partition", l.tp.String(), "base", int64(s.Base()), "err", err)
+		}
+		return
+	}
+	l.removeSegment(s, l.config.Load().FileDeleteDelayMS)
+}

@@ -1,0 +1,151 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// Truncate drops the batch that holds offset and all after it. The end may
+// become less than offset when it lies inside a batch. Readers keep what they
+// have: while there are any, the file is replaced by a copy of what stays.
+//
+// Cost: a walk to the batch; with readers a copy of what stays, and an fsync of it.
+func (s *Segment) Truncate(offset kafka.Offset) error {
+	if err := s.Load(); err != nil {
+		return err
+	}
+	if offset >= s.Next() || s.size.Load() == 0 {
+		return nil
+	}
+	h, err := s.acquire(false)
+	if err != nil {
+		return err
+	}
+	defer h.unref()
+	s.mu.Lock()
+	offsets := s.st.offsets
+	s.mu.Unlock()
+	sc := s.dir.Files.scan(h.file, offsets.floor(s.rel(offset)), s.size.Load())
+	head, err := sc.seek(offset)
+	pos := sc.pos
+	next := offset
+	if head != nil {
+		next = min(offset, head.BaseOffset())
+	}
+	sc.close()
+	if err != nil {
+		return err
+	}
+	return s.cutAt(h, pos, next)
+}
+
+// cutAt makes the data end at pos, and the indexes with it.
+func (s *Segment) cutAt(h *handle, pos int64, next kafka.Offset) error {
+	s.loading.Lock()
+	err := s.cutLocked(h, pos, next)
+	s.loading.Unlock()
+	if err != nil {
+		return err
+	}
+	// Entries beyond the cut must not be on disk when other batches come there.
+	return s.SaveIndexes(false)
+}
+
+// cutLocked is cutAt without the write of the indexes. Caller holds loading.
+func (s *Segment) cutLocked(h *handle, pos int64, next kafka.Offset) error {
+	s.mu.Lock()
+	old := s.st
+	s.mu.Unlock()
+	st := &state{offsetsSaved: -1, timesSaved: -1}
+	if old != nil {
+		st.offsets = old.offsets.below(s.rel(next), pos)
+		if n := st.offsets.entries(); n > 0 {
+			st.times = old.times.below(st.offsets.last(n-1) + 1)
+		}
+	}
+	_, ts, err := s.walk(h, st, pos)
+	if err != nil {
+		return err
+	}
+	if pos == 0 {
+		ts = noStamps(s.base)
+	}
+	publish := func() { // under mu, with the file
+		s.size.Store(pos)
+		s.next.Store(int64(next))
+		s.st, s.ts, s.sealed = st, ts, false
+	}
+	return s.cutFile(h, pos, publish)
+}
+
+// cutFile shortens the file in place if nobody reads it, else it replaces it.
+func (s *Segment) cutFile(h *handle, pos int64, publish func()) error {
+	s.mu.Lock()
+	if s.handle.Load() == h && h.refs.Load() == 2 { // the cache and us
+		defer s.mu.Unlock()
+		if err := h.file.Truncate(pos); err != nil {
+			return err
+		}
+		publish()
+		return nil
+	}
+	s.mu.Unlock()
+	tmp := s.dir.file(s.base, Log, Cleaned)
+	if err := s.copyPrefix(h, tmp, pos); err != nil {
+		return fmt.Errorf("copy %s to %s: %w", s.Path(Log), tmp, err)
+	}
+	s.opening.Lock() // nobody opens the old file as if it were the new one
+	defer s.opening.Unlock()
+	s.mu.Lock()
+	if err := s.dir.FS.Rename(tmp, s.Path(Log)); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	publish()
+	old := s.handle.Swap(nil)
+	s.mu.Unlock()
+	if old != nil {
+		s.dir.Files.forget(old)
+	}
+	return nil
+}
+
+// copyPrefix writes the first n bytes of h to a new file and makes them durable:
+// they may have been before.
+func (s *Segment) copyPrefix(h *handle, name string, n int64) (err error) {
+	f, err := s.dir.Files.openFile(s.dir.FS, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	buf := pooled(&s.dir.Files.copies, copyBytes)
+	defer s.dir.Files.copies.Put(buf)
+	for at := int64(0); at < n; {
+		part := (*buf)[:min(n-at, copyBytes)]
+		if got, err := h.file.ReadAt(part, at); got < len(part) {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if _, err := f.WriteAt(part, at); err != nil {
+			return err
+		}
+		at += int64(len(part))
+	}
+	return f.SyncData()
+}
+
+// CutTorn shortens the file to what Recover found good.
+func (s *Segment) CutTorn() error {
+	h, err := s.acquire(false)
+	if err != nil {
+		return err
+	}
+	defer h.unref()
+	return h.file.Truncate(s.size.Load())
+}
