@@ -54,7 +54,7 @@ func run(path string, dial transcript.Dialer, check bool) (string, error) {
 		return "kept", nil
 	}
 	if check {
-		bad, err := transcript.Replay(f, dial)
+		bad, err := transcript.Check(f, dial)
 		for _, m := range bad {
 			fmt.Println(m)
 		}

@@ -39,7 +39,7 @@ func (p *player) directive(line string) error {
 		p.masks.fields[words[1]] = as
 		return nil
 	case "settle":
-		if p.recording {
+		if p.settles {
 			time.Sleep(settleTime)
 		}
 		return nil

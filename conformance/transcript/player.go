@@ -27,9 +27,9 @@ type player struct {
 	dial  Dialer
 	conns map[string]*conn
 	masks *masks
-	// recording makes settle wait, since only the real broker has the right to apply changes late.
-	recording bool
-	warnings  []string
+	// settles makes settle wait, since only the real broker has the right to apply changes late.
+	settles  bool
+	warnings []string
 }
 
 // settleTime is how long a recording waits for a change to be applied.
@@ -39,7 +39,7 @@ const settleTime = 400 * time.Millisecond
 // look at, such as answers that do not encode to the same bytes again.
 func Record(f *File, dial Dialer) (warnings []string, err error) {
 	p := newPlayer(f, dial)
-	p.recording = true
+	p.settles = true
 	defer p.close()
 	for i := range f.blocks {
 		if err := p.block(&f.blocks[i], func(s *step, texts [][]string) {
@@ -53,8 +53,19 @@ func Record(f *File, dial Dialer) (warnings []string, err error) {
 
 // Replay plays f against a broker and returns where the answers differ from the recorded ones.
 func Replay(f *File, dial Dialer) ([]Mismatch, error) {
+	return newPlayer(f, dial).compare()
+}
+
+// Check is Replay for the broker that was recorded: it waits where a recording waits.
+func Check(f *File, dial Dialer) ([]Mismatch, error) {
 	p := newPlayer(f, dial)
+	p.settles = true
+	return p.compare()
+}
+
+func (p *player) compare() ([]Mismatch, error) {
 	defer p.close()
+	f := p.file
 	var out []Mismatch
 	for i := range f.blocks {
 		b := &f.blocks[i]
