@@ -164,7 +164,9 @@ func (w *walk) rebuild(records []byte, target Codec) (Batch, error) {
 		ProducerID: b.ProducerID(), ProducerEpoch: b.ProducerEpoch(), BaseSequence: b.BaseSequence(),
 		Transactional: b.Transactional(), BaseOffset: b.BaseOffset(), LeaderEpoch: b.LeaderEpoch(),
 	})
-	build.buf = append(make([]byte, 0, HeaderSize+len(records)+len(records)/64), build.buf...)
+	scratch := takeBuffer()
+	defer func() { *scratch = build.buf; giveBuffer(scratch) }()
+	build.buf = append((*scratch)[:0], build.buf...)
 	var e entry
 	for i := range b.Count() {
 		rest, bad := e.parse(records)
