@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// addBrokers gives a command the flag that says whom to talk to.
+func (a *app) addBrokers(c *cobra.Command) {
+	c.Flags().StringSliceVarP(&a.brokers, "brokers", "b", defaultBrokers(),
+		"addresses to start from, host:port (environment MORTISE_BROKERS)")
+}
+
+// client makes a Kafka client. Errors that would be tried again for ever end
+// after a while, since a person waits.
+func (a *app) client(more ...kgo.Opt) (*kgo.Client, error) {
+	options := append([]kgo.Opt{
+		kgo.SeedBrokers(splitAll(a.brokers)...),
+		kgo.ClientID("mortise-cli"),
+		kgo.DialTimeout(5 * time.Second),
+		kgo.RetryTimeout(10 * time.Second),
+		kgo.MetadataMinAge(100 * time.Millisecond),
+	}, more...)
+	return kgo.NewClient(options...)
+}
+
+// admin makes an admin client and what closes it.
+func (a *app) admin() (*kadm.Client, func(), error) {
+	c, err := a.client()
+	if err != nil {
+		return nil, nil, err
+	}
+	return kadm.NewClient(c), c.Close, nil
+}
+
+// splitAll splits comma-separated values, as come from the environment.
+func splitAll(values []string) []string {
+	var all []string
+	for _, v := range values {
+		all = append(all, strings.Split(v, ",")...)
+	}
+	return all
+}

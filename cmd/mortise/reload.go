@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/mortisemq/mortise/cluster"
+	"github.com/mortisemq/mortise/cmd/internal/daemon"
+	"github.com/mortisemq/mortise/core/broker"
+	"github.com/mortisemq/mortise/core/settings"
+)
+
+// runningNode is a node with the settings that are in force.
+type runningNode struct {
+	node  *cluster.Node
+	level *slog.LevelVar
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	settings *settings.Settings // guarded by mu
+}
+
+func (r *runningNode) current() *settings.Settings {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.settings
+}
+
+// values are the settings for the admin listener.
+func (r *runningNode) values() []broker.ConfigValue {
+	var out []broker.ConfigValue
+	for _, v := range r.current().Values() {
+		out = append(out, broker.ConfigValue{Key: v.Key, Value: fmt.Sprint(v.Value), Origin: v.Origin})
+	}
+	return out
+}
+
+// reload puts the live part of next in force and says what waits for a restart.
+func (r *runningNode) reload(next *settings.Settings) error {
+	changes := settings.Changes(r.current(), next)
+	if err := daemon.SetLevel(r.level, next.Log.Level); err != nil {
+		return err
+	}
+	pending := r.node.Reconfigure(static(next))
+	r.mu.Lock()
+	r.settings = next
+	r.mu.Unlock()
+	for _, c := range changes {
+		if c.Restart {
+			r.log.Warn("a changed setting waits for a restart", "key", c.Key, "from", c.From, "to", c.To)
+		} else {
+			r.log.Info("a setting has changed", "key", c.Key, "from", c.From, "to", c.To)
+		}
+	}
+	if len(pending) > 0 {
+		r.log.Warn("Kafka keys wait for a restart", "keys", pending)
+	}
+	r.log.Info("settings reloaded", "changes", len(changes))
+	return nil
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mortisemq/mortise/cmd/internal/output"
+)
+
+// app is what every command shares: where it reads and writes, and the flags
+// of the root.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	format   output.Format
+	brokers  []string
+}
+
+// printer prints results in the format that was asked for.
+func (a *app) printer() output.Printer { return output.Printer{Out: a.out, Format: a.format} }
+
+// newRoot builds the whole command line.
+func newRoot(in io.Reader, out, errs io.Writer) *cobra.Command {
+	a := &app{in: in, out: out, err: errs, format: output.Text}
+	root := &cobra.Command{
+		Use:   "mortise",
+		Short: "A Kafka-compatible log broker and its tools",
+		Long: `Mortise is a distributed log that Kafka clients take for Kafka.
+
+Start a broker with data under ./mortise-data, make a topic, write and read:
+
+  mortise serve
+  mortise topic create greetings
+  echo hello | mortise produce greetings
+  mortise consume greetings --stop-at-end`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return output.Usagef("%w; see %s --help", err, c.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.VarP(&a.format, "output", "o", "form of the result: text for people, json for scripts")
+	root.AddCommand(serveCommand(a), topicCommand(a), produceCommand(a), consumeCommand(a),
+		configCommand(a), logCommand(a), versionCommand(a))
+	asUsageErrors(root)
+	return root
+}
+
+// asUsageErrors makes wrong arguments exit as a wrong command line does.
+func asUsageErrors(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return output.Usagef("%w; see %s --help", err, c.CommandPath())
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		asUsageErrors(sub)
+	}
+}
+
+// group is a command that only holds others.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return output.Usagef("%s wants a sub-command; see %s --help", c.CommandPath(), c.CommandPath())
+		},
+	}
+	c.AddCommand(subs...)
+	return c
+}
+
+// defaultBrokers is where clients look when --brokers is not given.
+func defaultBrokers() []string {
+	if s := os.Getenv("MORTISE_BROKERS"); s != "" {
+		return []string{s}
+	}
+	return []string{"127.0.0.1:9092"}
+}

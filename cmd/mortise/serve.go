@@ -1,0 +1,103 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mortisemq/mortise/cluster"
+	"github.com/mortisemq/mortise/cmd/internal/daemon"
+	"github.com/mortisemq/mortise/core/broker"
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/settings"
+)
+
+func serveCommand(a *app) *cobra.Command {
+	var f settingsFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a broker",
+		Long: `Run a broker until SIGTERM or Ctrl-C, which stop it gracefully within
+shutdown.timeout; a second one stops it at once. SIGHUP reads the settings again.
+
+Without a file it serves Kafka clients on 127.0.0.1:9092 and keeps its data in
+./mortise-data.`,
+		Example: `  mortise serve
+  mortise serve --data /var/lib/mortise --listen 0.0.0.0:9092 --advertise broker1.example.com:9092
+  mortise serve --config mortise.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.serve(a, c) },
+	}
+	f.add(c)
+	return c
+}
+
+// serve starts a node and keeps it alive until a signal.
+func (f *settingsFlags) serve(a *app, c *cobra.Command) error {
+	now, err := f.load(c)
+	if err != nil {
+		return err
+	}
+	level := &slog.LevelVar{}
+	log := daemon.NewLogger(a.err, now.Log.Format, level)
+	if err := daemon.SetLevel(level, now.Log.Level); err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	running := &runningNode{settings: now}
+	node, err := cluster.Start(c.Context(), nodeOptions(log, now, running.values))
+	if err != nil {
+		return err
+	}
+	running.node, running.level, running.log = node, level, log
+	return daemon.Process{
+		Log:         log,
+		Signals:     signals,
+		Stop:        node.Close,
+		StopTimeout: func() time.Duration { return running.current().Shutdown.Timeout },
+		Reload: func() error {
+			next, err := f.load(c)
+			if err != nil {
+				return err
+			}
+			return running.reload(next)
+		},
+	}.Run()
+}
+
+// nodeOptions turns settings into what a node is made of.
+func nodeOptions(log *slog.Logger, s *settings.Settings, values func() []broker.ConfigValue) cluster.Options {
+	v := buildVersion()
+	o := cluster.Options{
+		DataDir:   s.Data.Dir,
+		ClusterID: s.Cluster.ID,
+		Broker: broker.Options{
+			Log: log, NodeID: s.Node.ID, Rack: s.Node.Rack, LogDirs: s.Data.LogDirs,
+			Static: static(s), Retention: builtinRetention(),
+			AdminAddress: s.Admin.Address, AdminConfig: values,
+			Version: broker.Version{Version: v.Version, Commit: v.Commit, Go: v.Go, Kafka: v.Kafka},
+		},
+	}
+	for _, l := range s.Listeners {
+		host, port := l.AdvertisedHostPort()
+		o.Broker.Listeners = append(o.Broker.Listeners, broker.Listener{
+			Name: l.Name, Address: l.Address, AdvertisedHost: host, AdvertisedPort: port,
+		})
+	}
+	return o
+}
+
+// static are Kafka's keys with what our own settings mean in Kafka's terms.
+func static(s *settings.Settings) config.Static {
+	values := config.Static{config.DurabilityKey: string(s.Durability)}
+	for key, value := range s.Defaults {
+		values[key] = value
+	}
+	return values
+}

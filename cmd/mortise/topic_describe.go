@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/mortisemq/mortise/cmd/internal/output"
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+type writer = io.Writer
+
+// topicView is a topic as it is printed.
+type topicView struct {
+	Name       string          `json:"name"`
+	ID         string          `json:"id"`
+	Internal   bool            `json:"internal,omitempty"`
+	Configs    []configView    `json:"configs,omitempty"` // that differ from the default
+	Partitions []partitionView `json:"partitions"`
+}
+
+type configView struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+type partitionView struct {
+	Partition   int32   `json:"partition"`
+	Leader      int32   `json:"leader"`
+	LeaderEpoch int32   `json:"leader_epoch"`
+	Replicas    []int32 `json:"replicas"`
+	ISR         []int32 `json:"isr"`
+	StartOffset int64   `json:"start_offset"`
+	EndOffset   int64   `json:"end_offset"`
+	Bytes       int64   `json:"bytes"`
+	Error       string  `json:"error,omitempty"`
+}
+
+func topicListCommand(a *app) *cobra.Command {
+	var internal bool
+	c := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List topics",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			admin, done, err := a.admin()
+			if err != nil {
+				return err
+			}
+			defer done()
+			list := admin.ListTopics
+			if internal {
+				list = admin.ListTopicsWithInternal
+			}
+			topics, err := list(c.Context())
+			if err != nil {
+				return err
+			}
+			views, rows := []topicSummary{}, [][]string{}
+			for _, t := range topics.Sorted() {
+				s := topicSummary{t.Topic, len(t.Partitions), t.Partitions.NumReplicas()}
+				views = append(views, s)
+				rows = append(rows, []string{s.Name, strconv.Itoa(s.Partitions), strconv.Itoa(s.ReplicationFactor)})
+			}
+			return a.printer().Value(views, func(w writer) error {
+				return output.Table(w, []string{"NAME", "PARTITIONS", "REPLICAS"}, rows)
+			})
+		},
+	}
+	c.Flags().BoolVar(&internal, "internal", false, "include the topics that brokers keep for themselves")
+	return c
+}
+
+type topicSummary struct {
+	Name              string `json:"name"`
+	Partitions        int    `json:"partitions"`
+	ReplicationFactor int    `json:"replication_factor"`
+}
+
+func topicDescribeCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "describe NAME…",
+		Short:   "Show a topic's configs and, by partition, leader, replicas, offsets and size",
+		Example: "  mortise topic describe orders\n  mortise topic describe orders -o json",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, names []string) error {
+			admin, done, err := a.admin()
+			if err != nil {
+				return err
+			}
+			defer done()
+			views, err := describeTopics(c.Context(), admin, names)
+			if err != nil {
+				return err
+			}
+			return a.printer().Value(views, func(w writer) error {
+				for _, v := range views {
+					if err := v.print(w); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// describeTopics asks for everything that is known of the topics.
+func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]topicView, error) {
+	details, err := admin.ListTopicsWithInternal(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	if err := details.Error(); err != nil {
+		return nil, fmt.Errorf("topic %s: %w", strings.Join(names, ", "), err)
+	}
+	starts, err := admin.ListStartOffsets(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := admin.ListEndOffsets(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := admin.DescribeAllLogDirs(ctx, details.TopicsSet())
+	if err != nil {
+		return nil, err
+	}
+	configs, err := admin.DescribeTopicConfigs(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	var views []topicView
+	for _, t := range details.Sorted() {
+		v := topicView{Name: t.Topic, ID: kafka.TopicID(t.ID).String(), Internal: t.IsInternal, Configs: changedConfigs(configs, t.Topic)}
+		for _, p := range t.Partitions.Sorted() {
+			view := partitionView{Partition: p.Partition, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, Replicas: p.Replicas, ISR: p.ISR}
+			start, _ := starts.Lookup(t.Topic, p.Partition)
+			end, _ := ends.Lookup(t.Topic, p.Partition)
+			view.StartOffset, view.EndOffset = start.Offset, end.Offset
+			if err := cmp.Or(p.Err, start.Err, end.Err); err != nil {
+				view.Error = kerrName(err)
+			}
+			view.Bytes = leaderSize(sizes, p)
+			v.Partitions = append(v.Partitions, view)
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// changedConfigs are the configs of a topic that somebody has set.
+func changedConfigs(configs kadm.ResourceConfigs, topic string) []configView {
+	var views []configView
+	for _, r := range configs {
+		if r.Name != topic {
+			continue
+		}
+		for _, c := range r.Configs {
+			if c.Source != kmsg.ConfigSourceDefaultConfig {
+				views = append(views, configView{c.Key, c.MaybeValue(), c.Source.String()})
+			}
+		}
+	}
+	slices.SortFunc(views, func(a, b configView) int { return cmp.Compare(a.Key, b.Key) })
+	return views
+}
+
+// leaderSize is what the partition takes on its leader's disk.
+func leaderSize(sizes kadm.DescribedAllLogDirs, p kadm.PartitionDetail) int64 {
+	for _, dir := range sizes[p.Leader] {
+		if found, ok := dir.Topics.Lookup(p.Topic, p.Partition); ok {
+			return found.Size
+		}
+	}
+	return 0
+}
+
+func (v topicView) print(w writer) error {
+	fmt.Fprintf(w, "%s  id %s\n", v.Name, v.ID)
+	for _, c := range v.Configs {
+		fmt.Fprintf(w, "  %s=%s (%s)\n", c.Key, c.Value, strings.ToLower(strings.ReplaceAll(c.Source, "_", " ")))
+	}
+	rows := [][]string{}
+	for _, p := range v.Partitions {
+		rows = append(rows, []string{
+			fmt.Sprint(p.Partition), fmt.Sprint(p.Leader), fmt.Sprint(p.LeaderEpoch), ids(p.Replicas), ids(p.ISR),
+			fmt.Sprint(p.StartOffset), fmt.Sprint(p.EndOffset), output.Bytes(p.Bytes), p.Error,
+		})
+	}
+	return output.Table(w, []string{"PARTITION", "LEADER", "EPOCH", "REPLICAS", "ISR", "START", "END", "SIZE", ""}, rows)
+}
+
+func ids(list []int32) string {
+	parts := make([]string, len(list))
+	for i, id := range list {
+		parts[i] = strconv.Itoa(int(id))
+	}
+	return strings.Join(parts, ",")
+}
