@@ -1,0 +1,284 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/record"
+	"github.com/mortisemq/mortise/core/wire"
+)
+
+// Produce (key 0), versions 3–13, advertised from 0 on (KAFKA-18659).
+//
+// Behaviour: exactly one batch per partition; partitions succeed and fail each by
+// itself; acks 0, 1 and -1 only; with acks=0 there is no answer, and an error
+// closes the connection. Versions 10 on name the right leader. What must be
+// flushed first is answered by the group commit; the connection's goroutine never
+// waits for the disk.
+//
+// Not done: transactions. There is no coordinator yet, so a transactional batch
+// belongs to no transaction and is refused as Kafka refuses one that was never
+// added (INVALID_TXN_STATE; TRANSACTION_ABORTABLE from version 12 on).
+
+// produceCall is one produce request on its way. It is pooled: while it waits for
+// flushes, waits[i] are held by the group commit, and nothing else holds it.
+type produceCall struct {
+	a   *API
+	r   *wire.Request
+	req wire.ProduceRequest
+
+	append  partition.Append
+	results []wire.ProduceResult // in the order of the request's partitions; never grown, waits point into it
+	waits   []produceWait        // never grown while some are out
+	pending atomic.Int32         // flushes to come, and one while the request is worked on
+}
+
+// produceWait is one partition's wait for a flush.
+type produceWait struct {
+	call   *produceCall
+	result *wire.ProduceResult // in call.results, which does not move
+}
+
+// produceResultsKept bounds the room that a pooled call keeps.
+const produceResultsKept = 4096
+
+// produce answers key 0.
+//
+// Hot: per request. At most 2 allocs for one partition, of which none is here.
+func (a *API) produce(r *wire.Request) {
+	c, ok := a.data.produceCalls.Get().(*produceCall)
+	if !ok {
+		c = new(produceCall)
+	}
+	c.a, c.r = a, r
+	if err := wire.DecodeProduce(&c.req, r.Version, r.Body); err != nil {
+		r.Drop(err)
+		c.free()
+		return
+	}
+	c.reserve(c.req.Len())
+	c.pending.Store(1)
+	if code := c.refuseAll(); code != kafka.None {
+		c.fillAll(code)
+	} else {
+		c.appendAll()
+	}
+	c.done()
+}
+
+// reserve makes room for n results, so that pointers to waits stay good.
+func (c *produceCall) reserve(n int) {
+	if cap(c.results) < n {
+		c.results = make([]wire.ProduceResult, 0, n)
+		c.waits = make([]produceWait, 0, n)
+	}
+}
+
+// refuseAll finds what is wrong with the request as a whole.
+func (c *produceCall) refuseAll() kafka.ErrorCode {
+	switch c.req.Acks {
+	case 0, 1, partition.AllReplicas:
+	default:
+		return kafka.ErrInvalidRequiredAcks
+	}
+	if c.req.TransactionalID != nil {
+		return kafka.None
+	}
+	for i := range c.req.Topics {
+		for _, p := range c.req.Topics[i].Partitions {
+			if b, _, err := record.Next(p.Records); err == nil && b.Transactional() {
+				return kafka.ErrTransactionalIDAuthorizationFailed
+			}
+		}
+	}
+	return kafka.None
+}
+
+// fillAll gives every partition the same error.
+func (c *produceCall) fillAll(code kafka.ErrorCode) {
+	for i := range c.req.Topics {
+		for _, p := range c.req.Topics[i].Partitions {
+			c.results = append(c.results, wire.FailedProduce(p.Index, code, ""))
+		}
+	}
+}
+
+// appendAll appends the partitions in the order of the request.
+func (c *produceCall) appendAll() {
+	byID := c.r.Version >= 13
+	for i := range c.req.Topics {
+		t := &c.req.Topics[i]
+		for j := range t.Partitions {
+			c.appendOne(byID, t, &t.Partitions[j])
+		}
+	}
+}
+
+// appendOne appends one partition's batch and notes the result.
+func (c *produceCall) appendOne(byID bool, t *wire.ProduceTopic, q *wire.ProducePartition) {
+	p, code := c.a.lookup(byID, t.Name, t.ID, q.Index)
+	if code == kafka.None {
+		code = c.admit(p)
+	}
+	var batch record.Batch
+	if code == kafka.None {
+		batch, code = onlyBatch(q.Records, c.r.Version)
+	}
+	if code == kafka.None && batch.Transactional() {
+		code = notInTransaction(c.r.Version)
+	}
+	if code != kafka.None {
+		c.results = append(c.results, wire.FailedProduce(q.Index, code, ""))
+		return
+	}
+	c.append.Batch, c.append.Acks, c.append.Version = batch, c.req.Acks, c.r.Version
+	out := p.Append(&c.append)
+	c.append.Batch = nil
+	c.results = append(c.results, wire.ProduceResult{
+		Index: q.Index, Err: out.Code, BaseOffset: out.Base, LogAppendTimeMS: out.AppendTimeMS,
+		LogStartOffset: out.Start, Message: out.Message, RecordErrors: recordErrors(out.Records),
+	})
+	if out.Code == kafka.None {
+		c.a.data.produced.Add(uint64(len(batch)))
+		c.a.data.producedBatches.Add(1)
+	}
+	if out.Await != kafka.NoOffset {
+		c.await(p, out.Await)
+	}
+}
+
+// await lets the newest result wait for a flush. Without an answer nobody waits.
+func (c *produceCall) await(p *partition.Partition, upTo kafka.Offset) {
+	if c.req.Acks == 0 {
+		p.Flush()
+		return
+	}
+	c.waits = append(c.waits, produceWait{call: c, result: &c.results[len(c.results)-1]})
+	c.pending.Add(1)
+	p.Await(upTo, &c.waits[len(c.waits)-1])
+}
+
+// Synced implements logdir.Waiter.
+func (w *produceWait) Synced(err error) {
+	if err != nil {
+		*w.result = wire.FailedProduce(w.result.Index, kafka.ErrKafkaStorageError, "")
+	}
+	w.call.done()
+}
+
+// admit checks whether the client may write to the topic at all.
+func (c *produceCall) admit(p *partition.Partition) kafka.ErrorCode {
+	name := p.TopicPartition().Topic
+	if !c.a.authorize(c.r, OpWrite, ResourceTopic, name) {
+		return kafka.ErrTopicAuthorizationFailed
+	}
+	if isInternalTopic(name) && string(c.r.ClientID) != adminClientID {
+		return kafka.ErrInvalidTopic
+	}
+	return kafka.None
+}
+
+// onlyBatch takes the one batch out of a partition's records. Kafka answers the
+// code alone.
+func onlyBatch(records []byte, version int16) (record.Batch, kafka.ErrorCode) {
+	b, err := record.Only(records, version)
+	if err == nil {
+		return b, kafka.None
+	}
+	var ke *kafka.Error
+	if errors.As(err, &ke) {
+		return nil, ke.Code
+	}
+	return nil, kafka.ErrCorruptMessage
+}
+
+// notInTransaction is the answer to a transactional batch of no transaction.
+func notInTransaction(version int16) kafka.ErrorCode {
+	if version >= 12 {
+		return kafka.ErrTransactionAbortable
+	}
+	return kafka.ErrInvalidTxnState
+}
+
+// recordErrors turns the refusals of records into their form on the wire.
+func recordErrors(all []record.RecordError) []wire.RecordError {
+	if len(all) == 0 {
+		return nil
+	}
+	out := make([]wire.RecordError, len(all))
+	for i, e := range all {
+		out[i] = wire.RecordError(e)
+	}
+	return out
+}
+
+// done counts one wait down; the last one answers.
+func (c *produceCall) done() {
+	if c.pending.Add(-1) != 0 {
+		return
+	}
+	r := c.r
+	if c.req.Acks == 0 {
+		if err := c.firstError(); err != nil {
+			r.Drop(err)
+		} else {
+			r.ReplyNone()
+		}
+		c.free()
+		return
+	}
+	resp := c.respond()
+	c.free()
+	r.Reply(resp)
+}
+
+// firstError is the first partition's error in a request without an answer.
+func (c *produceCall) firstError() error {
+	for i := range c.results {
+		if code := c.results[i].Err; code != kafka.None {
+			return fmt.Errorf("produce with acks=0, partition %d: %w", c.results[i].Index, code.Err(""))
+		}
+	}
+	return nil
+}
+
+// respond writes the answer.
+func (c *produceCall) respond() *wire.Response {
+	resp := wire.NewResponse(c.r)
+	w := wire.BeginProduce(resp, c.r.Version, len(c.req.Topics))
+	var endpoints []wire.NodeEndpoint
+	next := 0
+	for i := range c.req.Topics {
+		t := &c.req.Topics[i]
+		w.Topic(t.Name, t.ID, len(t.Partitions))
+		for range t.Partitions {
+			res := &c.results[next]
+			next++
+			if res.Err == kafka.ErrNotLeaderOrFollower && c.r.Version >= 10 {
+				if res.Leader = c.a.leaderOf(c.r.Version >= 13, t.Name, t.ID, res.Index); res.Leader != nil {
+					endpoints = c.a.addEndpoint(endpoints, res.Leader, c.r.Conn.Listener)
+				}
+			}
+			w.Partition(res)
+		}
+	}
+	w.End(c.r.Throttle(), endpoints)
+	return resp
+}
+
+// free gives the call back.
+func (c *produceCall) free() {
+	pool := &c.a.data.produceCalls
+	c.req.Reset()
+	c.a, c.r = nil, nil
+	if cap(c.results) > produceResultsKept {
+		c.results, c.waits = nil, nil
+	}
+	clear(c.results)
+	clear(c.waits)
+	c.results, c.waits = c.results[:0], c.waits[:0]
+	pool.Put(c)
+}

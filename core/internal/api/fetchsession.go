@@ -1,0 +1,238 @@
+package api
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/metrics"
+	"github.com/mortisemq/mortise/core/wire"
+)
+
+// Fetch sessions (KIP-227): a consumer names its partitions once and afterwards
+// only what changed; the broker answers only with what changed.
+
+// The session epochs with a meaning of their own.
+const (
+	initialEpoch int32 = 0  // full request that wants a session
+	finalEpoch   int32 = -1 // full request without a session; closes the one it names
+)
+
+// evictionAge is how long a session is safe from larger ones, and how long one
+// may stay unused before anybody may take its place.
+const evictionAge = 2 * time.Minute
+
+// sessionKey names a partition in a session.
+type sessionKey struct {
+	name      string // empty with topic ids
+	id        kafka.TopicID
+	partition int32
+}
+
+// sessionPartition is one partition of a session, with what the client was told.
+// Guarded by fetchSession.mu.
+type sessionPartition struct {
+	name []byte
+	id   kafka.TopicID
+	want wire.FetchRange
+
+	toldHW, toldStart kafka.Offset
+
+	prev, next *sessionPartition
+}
+
+// fetchSession is one client's partitions in the order in which they are read:
+// those that gave records last are at the end.
+type fetchSession struct {
+	id      int32
+	byID    bool // topic ids instead of names
+	created time.Time
+	used    time.Time // guarded by fetchSessions.mu
+	size    int       // guarded by fetchSessions.mu
+
+	mu    sync.Mutex
+	epoch int32 // of the next request
+	parts map[sessionKey]*sessionPartition
+	order sessionPartition // ring: order.next is first
+}
+
+// fetchSessions is the bounded cache of sessions.
+type fetchSessions struct {
+	clock   clock.Clock
+	slots   func() int
+	count   *metrics.Gauge
+	evicted *metrics.Counter
+
+	mu  sync.Mutex
+	all map[int32]*fetchSession
+}
+
+// newFetchSessions makes an empty cache of slots() sessions.
+func newFetchSessions(c clock.Clock, slots func() int, reg *metrics.Registry) *fetchSessions {
+	return &fetchSessions{
+		clock: c, slots: slots, all: map[int32]*fetchSession{},
+		count:   reg.Gauge("mortise_api_fetch_sessions", "Incremental fetch sessions."),
+		evicted: reg.Counter("mortise_api_fetch_session_evictions_total", "Sessions that had to make room for others."),
+	}
+}
+
+// get finds a session; nil: there is none.
+func (s *fetchSessions) get(id int32) *fetchSession {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[id]
+}
+
+// remove closes a session.
+func (s *fetchSessions) remove(id int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, id)
+	s.count.Set(int64(len(s.all)))
+}
+
+// touch notes that a session of so many partitions is in use.
+func (s *fetchSessions) touch(f *fetchSession, size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.used, f.size = s.clock.Now(), size
+}
+
+// create makes an empty session for so many partitions; nil: there is no room.
+func (s *fetchSessions) create(byID bool, size int) *fetchSession {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slots := s.slots(); slots <= 0 || len(s.all) >= slots && !s.evict(size) {
+		return nil
+	}
+	now := s.clock.Now()
+	f := &fetchSession{byID: byID, created: now, used: now, size: size, epoch: 1, parts: make(map[sessionKey]*sessionPartition, size)}
+	f.order.prev, f.order.next = &f.order, &f.order
+	for f.id == 0 || s.all[f.id] != nil {
+		f.id = rand.Int32N(math.MaxInt32) + 1
+	}
+	s.all[f.id] = f
+	s.count.Set(int64(len(s.all)))
+	return f
+}
+
+// evict makes room for a session of size partitions: the one that was unused for
+// longest if that is too long, else the smallest that is old enough and not
+// larger. Caller holds mu.
+func (s *fetchSessions) evict(size int) bool {
+	now := s.clock.Now()
+	var stale, small *fetchSession
+	for _, f := range s.all {
+		if stale == nil || f.used.Before(stale.used) {
+			stale = f
+		}
+		if now.Sub(f.created) > evictionAge && (small == nil || f.size < small.size) {
+			small = f
+		}
+	}
+	victim := small
+	switch {
+	case stale != nil && now.Sub(stale.used) > evictionAge:
+		victim = stale
+	case small == nil || small.size > size:
+		return false
+	}
+	delete(s.all, victim.id)
+	s.evicted.Add(1)
+	return true
+}
+
+// nextEpoch follows an epoch; after the largest comes 1.
+func nextEpoch(e int32) int32 {
+	if e == math.MaxInt32 {
+		return 1
+	}
+	return e + 1
+}
+
+// keyOf names a partition of a request.
+func (f *fetchSession) keyOf(name []byte, id kafka.TopicID, partition int32) sessionKey {
+	if f.byID {
+		return sessionKey{id: id, partition: partition}
+	}
+	return sessionKey{name: string(name), partition: partition}
+}
+
+// put adds a partition or changes what is wanted of it. Caller holds mu or is the
+// only one who knows f.
+func (f *fetchSession) put(name []byte, id kafka.TopicID, want wire.FetchRange) *sessionPartition {
+	k := f.keyOf(name, id, want.Index)
+	if p := f.parts[k]; p != nil {
+		p.want = want
+		return p
+	}
+	p := &sessionPartition{name: bytes.Clone(name), id: id, want: want, toldHW: kafka.NoOffset, toldStart: kafka.NoOffset}
+	f.parts[k] = p
+	f.pushBack(p)
+	return p
+}
+
+// forget takes a partition out. Caller holds mu.
+func (f *fetchSession) forget(name []byte, id kafka.TopicID, partition int32) {
+	k := f.keyOf(name, id, partition)
+	if p := f.parts[k]; p != nil {
+		p.unlink()
+		delete(f.parts, k)
+	}
+}
+
+// update applies an incremental request. Caller holds mu.
+func (f *fetchSession) update(q *wire.FetchRequest) {
+	for i := range q.Topics {
+		t := &q.Topics[i]
+		for _, want := range t.Partitions {
+			f.put(t.Name, t.ID, want)
+		}
+	}
+	for i := range q.Forgotten {
+		t := &q.Forgotten[i]
+		for _, partition := range t.Partitions {
+			f.forget(t.Name, t.ID, partition)
+		}
+	}
+}
+
+// pushBack puts p at the end of the order.
+func (f *fetchSession) pushBack(p *sessionPartition) {
+	p.prev, p.next = f.order.prev, &f.order
+	p.prev.next, p.next.prev = p, p
+}
+
+// unlink takes p out of the order. It may be called twice.
+func (p *sessionPartition) unlink() {
+	if p.next == nil {
+		return
+	}
+	p.prev.next, p.next.prev = p.next, p.prev
+	p.prev, p.next = nil, nil
+}
+
+// tell notes what the client is told, and reports whether it must be told: there
+// are records, an error, or something that it does not know yet. What gave
+// records goes to the end of the order. Caller holds mu.
+func (f *fetchSession) tell(p *sessionPartition, out *wire.FetchPartition) bool {
+	must := out.Records != nil || out.Err != kafka.None || out.Diverging != nil || out.PreferredReadReplica != kafka.NoBroker
+	if p.toldHW != out.HighWatermark {
+		p.toldHW, must = out.HighWatermark, true
+	}
+	if p.toldStart != out.LogStartOffset {
+		p.toldStart, must = out.LogStartOffset, true
+	}
+	if out.Err != kafka.None {
+		p.toldHW = kafka.NoOffset // so that the partition is told again once it is well
+	}
+	if out.Records != nil && p.next != nil {
+		p.unlink()
+		f.pushBack(p)
+	}
+	return must
+}
