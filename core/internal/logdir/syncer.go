@@ -1,6 +1,7 @@
 package logdir
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ const defaultSyncs = 4
 // Target is a log that can be flushed.
 type Target interface {
 	// Sync flushes what was appended before the call and returns the end of it.
+	// ErrClosed means that the log is gone; every other error is the disk's.
 	Sync() (kafka.Offset, error)
 }
 
@@ -187,7 +189,7 @@ func (s *Syncer) flush(p *Pending) ([]waiting, error) {
 	var flushed kafka.Offset
 	if err == nil {
 		s.syncs.Add(1)
-		if flushed, err = p.Target.Sync(); err != nil {
+		if flushed, err = p.Target.Sync(); err != nil && !errors.Is(err, ErrClosed) {
 			s.fail("fdatasync", err)
 		}
 	}

@@ -107,6 +107,21 @@ func TestFailedFlushIsNeverRepeated(t *testing.T) {
 	})
 }
 
+func TestClosedLogIsNoDiskError(t *testing.T) {
+	synctest.Test(t, testClosedLog)
+}
+
+func testClosedLog(t *testing.T) {
+	s, failed := newTestSyncer(clock.System{})
+	a := new(answers)
+	gone := &slowLog{err: ErrClosed}
+	s.Wait(&Pending{Target: gone}, 1, a)
+	s.close()
+	if got := a.all(); len(got) != 1 || !errors.Is(got[0], ErrClosed) || failed.Load() != nil {
+		t.Fatalf("answers %v, directory failed %v, want ErrClosed and a directory that works", got, failed.Load() != nil)
+	}
+}
+
 func TestFlushWithinNeedsNoWaiterAndOneTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newTestSyncer(clock.System{})

@@ -256,6 +256,21 @@ func TestEpochIsAssignedWithoutData(t *testing.T) {
 	}
 }
 
+// LOG-22: a log with a later epoch than the cluster's is served.
+func TestLogWithALaterEpochIsServed(t *testing.T) {
+	r := newRig(t, vfs.OS(), nil)
+	if err := r.p.Log().AssignEpoch(9, 0); err != nil {
+		t.Fatal(err)
+	}
+	r.lead(3)
+	if out := r.mustAppend(batch(1)); out.Base != 0 {
+		t.Fatalf("base %d", out.Base)
+	}
+	if epoch, end, _ := r.p.EpochEnd(9, 3); epoch != 9 || end != 1 {
+		t.Fatalf("end of epoch 9: (%d, %d), want (9, 1)", epoch, end)
+	}
+}
+
 func TestListOffsets(t *testing.T) {
 	r := newRig(t, vfs.OS(), nil)
 	r.lead(1)

@@ -92,7 +92,7 @@ func (p *Partition) write(role *Role, c *Config, v *record.Validated, now int64)
 		p.mu.Unlock()
 		return refused(kafka.ErrNotLeaderOrFollower, "")
 	}
-	done, err := p.log.Append(v.Batch, role.Epoch, commitlog.AppendInfo{
+	done, err := p.log.Append(v.Batch, role.written, commitlog.AppendInfo{
 		MaxTimestamp: v.MaxTimestamp, OffsetOfMaxTimestamp: v.OffsetOfMaxTimestamp,
 		LogAppendTimeMS: v.LogAppendTimeMS, NowMS: now,
 	})

@@ -16,7 +16,9 @@ type Role struct {
 	ReplicationFactor int
 	Alone             bool // the ISR is {self}
 
-	start kafka.Offset // log end when this broker began to lead; filled in by SetRole
+	// Filled in by SetRole when this broker begins to lead.
+	start   kafka.Offset      // log end at that moment
+	written kafka.LeaderEpoch // what batches are stamped with: Epoch, or the log's own when that is later
 }
 
 // inSync counts the copies that an append may rely on: until replication moves
@@ -46,7 +48,7 @@ func (p *Partition) SetRole(r Role) error {
 	if r.Epoch < old.Epoch {
 		panic(fmt.Sprintf("BUG: %s: leader epoch goes back from %d to %d", p.tp, old.Epoch, r.Epoch))
 	}
-	r.start = old.start
+	r.start, r.written = old.start, old.written
 	if r.Leading && (!old.Leading || r.Epoch != old.Epoch) {
 		if err := p.startEpoch(&r); err != nil {
 			return err
@@ -71,10 +73,16 @@ func (p *Partition) startEpoch(r *Role) error {
 	p.mu.Lock()
 	p.role.Store(&stopped)
 	p.mu.Unlock()
-	r.start = p.log.EndOffset()
-	if err := p.log.AssignEpoch(r.Epoch, r.start); err != nil {
+	r.start, r.written = p.log.EndOffset(), r.Epoch
+	if latest := p.log.LatestEpoch(); latest > r.Epoch {
+		p.parts.Log.Warn("the log knows a later leader epoch than the cluster: its files come from elsewhere, or the cluster's state was restored from a copy; it is served, and new batches carry the log's epoch",
+			"partition", p.tp.String(), "log_epoch", latest, "cluster_epoch", r.Epoch)
+		r.written = latest
+	}
+	err := p.withReserve(func() error { return p.log.AssignEpoch(r.written, r.start) })
+	if err != nil {
 		p.failed("leader epoch", err)
-		return fmt.Errorf("%s: leader epoch %d at %d: %w", p.tp, r.Epoch, r.start, err)
+		return fmt.Errorf("%s: leader epoch %d at %d: %w", p.tp, r.written, r.start, err)
 	}
 	return nil
 }

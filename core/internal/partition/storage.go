@@ -18,6 +18,9 @@ type flusher Partition
 func (f *flusher) Sync() (kafka.Offset, error) {
 	p := (*Partition)(f)
 	end, err := p.log.Sync()
+	if errors.Is(err, commitlog.ErrClosed) {
+		return end, logdir.ErrClosed // deleted or shut down: no fault of the disk
+	}
 	if err != nil {
 		return end, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/vfs"
 )
 
 // open opens or makes the log of a partition. It always returns a partition, a
@@ -19,7 +20,11 @@ func (r *Roles) open(t *Topic, number int32, c *partition.Config, first bool) *p
 	if err != nil {
 		return r.broken(tp, t.ID, dir, c, err)
 	}
-	log, err := commitlog.Open(context.Background(), r.logOptions(tp, t.ID, dir, c, existing))
+	o := r.logOptions(tp, t.ID, dir, c, existing)
+	log, err := commitlog.Open(context.Background(), o)
+	if vfs.IsNoSpace(err) && dir.ReleaseReserve() {
+		log, err = commitlog.Open(context.Background(), o)
+	}
 	if err != nil {
 		if existing {
 			dir.Keep(tp)
