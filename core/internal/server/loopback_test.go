@@ -217,6 +217,9 @@ func (shortBody) WriteTo(w io.Writer) (int64, error) {
 
 // A whole request costs no allocation in the server, small or large.
 func TestRequestsDoNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("under the race detector pools forget on purpose")
+	}
 	_, c := onLoopback(t, Options{Handler: wire.HandlerFunc(echoHead)}, nil)
 	for _, size := range []int{100, 64 << 10} {
 		request, reply := frame(1, make([]byte, size)), make([]byte, 8)

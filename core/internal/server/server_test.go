@@ -110,11 +110,13 @@ func inWorld(t *testing.T, opt Options, f func(w *world)) {
 		served := make(chan error, 1)
 		go func() { served <- w.s.Serve(l, "PLAINTEXT") }()
 		synctest.Wait()
+		defer func() { // also after Fatal, or the bubble reports a deadlock
+			w.s.Close()
+			if err := <-served; err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		}()
 		f(w)
-		w.s.Close()
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
 	})
 }
 
@@ -296,6 +298,7 @@ func TestShutdownLetsAnswersOut(t *testing.T) {
 		c, idle := w.dial(), w.dial()
 		w.send(c, frame(1, []byte("park")))
 		r := <-p.parked
+		synctest.Wait() // both are accepted
 		done := make(chan error, 1)
 		go func() { done <- w.s.Shutdown(context.Background()) }()
 		w.closed(idle)

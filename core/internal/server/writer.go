@@ -79,9 +79,9 @@ func (c *conn) readyBodies() (n int64) {
 func (c *conn) writeReady() {
 	w := &c.write
 	for {
-		drop := w.take()
-		if len(w.batch) == 0 && drop == nil {
-			return
+		more, drop := w.take()
+		if !more {
+			return // and w is somebody else's from here on
 		}
 		err := w.send()
 		w.freeBatch()
@@ -89,24 +89,22 @@ func (c *conn) writeReady() {
 			err = drop
 		}
 		if err != nil {
-			c.mu.Lock()
-			c.writing = false
-			c.mu.Unlock()
-			c.kill(err)
+			c.kill(err) // writing stays set: nobody writes after a broken answer
 			return
 		}
 	}
 }
 
-// take moves the answered prefix to the batch, or clears writing when there is
-// none. drop is why the connection must close after the batch.
-func (w *writer) take() (drop error) {
+// take moves the answered prefix to the batch, or clears writing and returns
+// false when there is none. drop is why the connection must close after the
+// batch, which may then be empty.
+func (w *writer) take() (more bool, drop error) {
 	c := w.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for s := c.head; s != nil && s.done && len(w.batch) < maxBatch; s = c.head {
 		if s.drop != nil {
-			return s.drop
+			return true, s.drop
 		}
 		c.head = s.next
 		if c.head == nil {
@@ -117,8 +115,9 @@ func (w *writer) take() (drop error) {
 	if len(w.batch) == 0 {
 		c.writing = false
 		c.changed.Broadcast()
+		return false, nil
 	}
-	return nil
+	return true, nil
 }
 
 // freeBatch ends the batch's slots.
