@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/mortisemq/mortise/cluster/consensus"
+	"github.com/mortisemq/mortise/core/broker"
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/vfs"
+)
+
+// Options are what a node is made of.
+type Options struct {
+	// DataDir is made if needed. One process at a time may use it.
+	DataDir string
+	// ClusterID names a new cluster; empty: a random one. An existing data
+	// directory keeps its id; another one here is an error.
+	ClusterID string
+	// Broker is the rest. Control and Registrar are set by Start; without
+	// LogDirs there is one, DataDir/logs.
+	Broker broker.Options
+}
+
+// Node is a broker and its seat in the control plane.
+type Node struct {
+	lock   io.Closer
+	group  *consensus.Group
+	broker *broker.Broker
+}
+
+// Start starts a node and returns when it serves clients. ctx bounds the start.
+func Start(ctx context.Context, o Options) (*Node, error) {
+	if o.Broker.FS == nil {
+		o.Broker.FS = vfs.OS()
+	}
+	n := &Node{}
+	if err := n.start(ctx, o); err != nil {
+		return nil, errors.Join(err, n.Close(ctx))
+	}
+	return n, nil
+}
+
+// start starts the parts; what has been started is in n, whatever happens.
+func (n *Node) start(ctx context.Context, o Options) error {
+	if err := n.lockDir(o.Broker.FS, o.DataDir); err != nil {
+		return err
+	}
+	group, err := consensus.Open(consensus.Options{Dir: filepath.Join(o.DataDir, "control"),
+		NodeID: o.Broker.NodeID, ClusterID: o.ClusterID, Log: o.Broker.Log})
+	if err != nil {
+		return err
+	}
+	n.group = group
+	if group.Image().ClusterID == "" { // a new cluster: its id is decided first
+		if err := group.Ready(ctx); err != nil {
+			return fmt.Errorf("new cluster: %w", err)
+		}
+	}
+	o.Broker.Control, o.Broker.Registrar = group, group
+	if len(o.Broker.LogDirs) == 0 {
+		o.Broker.LogDirs = []string{filepath.Join(o.DataDir, "logs")}
+	}
+	b, err := broker.New(o.Broker)
+	if err != nil {
+		return err
+	}
+	n.broker = b
+	return b.Start(ctx)
+}
+
+// lockDir makes the data directory this process's own. It comes before anything
+// is opened, so that a second process finds out at once and whom it meets.
+func (n *Node) lockDir(fs vfs.FS, dir string) error {
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	lock, err := fs.Lock(filepath.Join(dir, ".lock"), []byte(strconv.Itoa(os.Getpid())+"\n"))
+	var held *vfs.LockedError
+	if errors.As(err, &held) {
+		return fmt.Errorf("data directory %s is in use by the process %s: stop it or choose another directory: %w", dir, held.Holder, err)
+	}
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	n.lock = lock
+	return nil
+}
+
+// Addr is the address that a listener is bound to.
+func (n *Node) Addr(listener string) net.Addr { return n.broker.Addr(listener) }
+
+// AdminAddr is the address of the admin listener; nil: there is none.
+func (n *Node) AdminAddr() net.Addr { return n.broker.AdminAddr() }
+
+// Control is the seat in the control plane.
+func (n *Node) Control() meta.Control { return n.group }
+
+// Reconfigure replaces the broker keys of the config file. It returns the keys
+// that changed but need a restart to take effect.
+func (n *Node) Reconfigure(static config.Static) (pending []string) {
+	return n.broker.Reconfigure(static)
+}
+
+// Close stops the node: clients first, the control plane last. When ctx ends it
+// no longer waits for clients; the next start then recovers what was not
+// flushed. It may be called once.
+func (n *Node) Close(ctx context.Context) error {
+	var errs []error
+	if n.broker != nil {
+		errs = append(errs, n.broker.Close(ctx))
+	}
+	if n.group != nil {
+		errs = append(errs, n.group.Close())
+	}
+	if n.lock != nil {
+		errs = append(errs, n.lock.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,144 @@
+package nodetest
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/mortisemq/mortise/cluster"
+	"github.com/mortisemq/mortise/core/broker"
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/storage"
+)
+
+// listenerName is the one client listener.
+const listenerName = "PLAINTEXT"
+
+// Options change what a test's node is like. The zero value is node 1 in a
+// temporary directory.
+type Options struct {
+	NodeID    kafka.BrokerID // 0: 1
+	ClusterID string         // empty: a random one
+	DataDir   string         // empty: a temporary one
+	Address   string         // of the client listener; empty: a free port of 127.0.0.1
+	Static    config.Static  // Kafka's broker keys
+	Retention storage.Retention
+	Admin     bool         // with the admin listener
+	Log       *slog.Logger // nil: warnings go to the test's log
+}
+
+// Node is a node of a test. Its methods belong to the test's goroutine, except
+// Dial and Addr.
+type Node struct {
+	t       testing.TB
+	options Options
+	node    *cluster.Node // nil: stopped
+}
+
+// Start runs a node until the test ends.
+func Start(t testing.TB, o Options) *Node {
+	t.Helper()
+	if o.NodeID == 0 {
+		o.NodeID = 1
+	}
+	if o.DataDir == "" {
+		o.DataDir = t.TempDir()
+	}
+	if o.Address == "" {
+		o.Address = "127.0.0.1:0"
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	n := &Node{t: t, options: o}
+	n.start()
+	t.Cleanup(func() {
+		if n.node != nil {
+			n.Stop()
+		}
+	})
+	return n
+}
+
+// start starts a node in the present directory.
+func (n *Node) start() {
+	n.t.Helper()
+	o := cluster.Options{DataDir: n.options.DataDir, ClusterID: n.options.ClusterID, Broker: broker.Options{
+		NodeID: n.options.NodeID, Log: n.options.Log, Static: n.options.Static, Retention: n.options.Retention,
+		Listeners: []broker.Listener{{Name: listenerName, Address: n.options.Address}}}}
+	if n.options.Admin {
+		o.Broker.AdminAddress = "127.0.0.1:0"
+	}
+	node, err := cluster.Start(context.Background(), o)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.node = node
+	n.options.Address = node.Addr(listenerName).String() // the same port after a restart
+}
+
+// Stop ends the node in order.
+func (n *Node) Stop() {
+	n.t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	if err := n.node.Close(ctx); err != nil {
+		n.t.Errorf("stop node: %v", err)
+	}
+	n.node = nil
+}
+
+// Restart stops the node in order and starts it again.
+func (n *Node) Restart() {
+	n.t.Helper()
+	if n.node != nil {
+		n.Stop()
+	}
+	n.start()
+}
+
+// Kill starts a node on the files as they are at this moment, which is what a
+// killed process leaves, and ends the old one.
+func (n *Node) Kill() {
+	n.t.Helper()
+	killed := n.t.TempDir()
+	if err := os.CopyFS(killed, os.DirFS(n.options.DataDir)); err != nil {
+		n.t.Fatal(err)
+	}
+	n.Stop()
+	n.options.DataDir = killed
+	n.start()
+}
+
+// Addr is the address of the client listener.
+func (n *Node) Addr() string { return n.options.Address }
+
+// AdminAddr is the address of the admin listener.
+func (n *Node) AdminAddr() string { return n.node.AdminAddr().String() }
+
+// DataDir is the present directory.
+func (n *Node) DataDir() string { return n.options.DataDir }
+
+// Control is the node's seat in the control plane.
+func (n *Node) Control() meta.Control { return n.node.Control() }
+
+// Dial opens a connection as a client would.
+func (n *Node) Dial() (net.Conn, error) { return net.Dial("tcp", n.options.Address) }
+
+// Client makes a client of this node that is closed with the test.
+func (n *Node) Client(opts ...kgo.Opt) *kgo.Client {
+	n.t.Helper()
+	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(n.options.Address)}, opts...)...)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(c.Close)
+	return c
+}

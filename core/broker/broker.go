@@ -1,0 +1,127 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/admin"
+	"github.com/mortisemq/mortise/core/internal/api"
+	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/purgatory"
+	"github.com/mortisemq/mortise/core/internal/reconcile"
+	"github.com/mortisemq/mortise/core/internal/retention"
+	"github.com/mortisemq/mortise/core/internal/server"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// state is where a broker is in its life.
+type state int32
+
+const (
+	stateNew state = iota
+	stateRecovering
+	stateRunning
+	stateStopping
+)
+
+// String is the state in /readyz.
+func (s state) String() string {
+	return [...]string{"starting", "recovering", "running", "stopping"}[s]
+}
+
+// Broker is one broker. New makes it, Start and Close are called once each;
+// everything else is safe for concurrent use.
+type Broker struct {
+	options  Options
+	resolver *config.Resolver
+	state    atomic.Int32
+	shown    shown
+
+	// Set by Start, in this order; nil: not reached.
+	adminListener net.Listener
+	admin         *admin.Server
+	dirs          *logdir.Set
+	files         *commitlog.Files
+	purgatory     *purgatory.Purgatory
+	roles         *reconcile.Roles
+	listeners     []net.Listener // as Options.Listeners
+	epoch         kafka.BrokerEpoch
+	api           *api.API
+	server        *server.Server
+	retention     *retention.Scheduler
+
+	serving sync.WaitGroup // goroutines that serve listeners
+}
+
+// New makes a broker that does nothing yet. The error names everything that is
+// wrong with the options.
+func New(o Options) (*Broker, error) {
+	o.fill()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return &Broker{options: o, resolver: config.NewResolver(o.Static).For(o.NodeID)}, nil
+}
+
+// Addr is the address that a listener is bound to; nil: not started, or no such
+// listener.
+func (b *Broker) Addr(listener string) net.Addr {
+	for n, l := range b.listeners {
+		if b.options.Listeners[n].Name == listener {
+			return l.Addr()
+		}
+	}
+	return nil
+}
+
+// AdminAddr is the address of the admin listener; nil: there is none.
+func (b *Broker) AdminAddr() net.Addr {
+	if b.adminListener == nil {
+		return nil
+	}
+	return b.adminListener.Addr()
+}
+
+// image is the newest picture of the cluster.
+func (b *Broker) image() *meta.Image { return b.options.Control.Image() }
+
+// config is this broker's effective config.
+func (b *Broker) config() *config.Broker {
+	return b.resolver.Broker(b.image(), b.options.NodeID)
+}
+
+// listen binds every client listener.
+func (b *Broker) listen() error {
+	for _, l := range b.options.Listeners {
+		bound, err := b.options.Net.Listen(l.Address)
+		if err != nil {
+			return fmt.Errorf("listener %s: %w", l.Name, err)
+		}
+		b.listeners = append(b.listeners, bound)
+	}
+	return nil
+}
+
+// endpoints are what clients are told of the bound listeners.
+func (b *Broker) endpoints() ([]meta.Endpoint, error) {
+	var all []meta.Endpoint
+	var errs []error
+	for n, l := range b.options.Listeners {
+		e, err := l.endpoint(b.listeners[n].Addr())
+		errs = append(errs, err)
+		all = append(all, e)
+	}
+	return all, errors.Join(errs...)
+}
+
+// Reconfigure replaces the broker keys of the config file. It returns the keys
+// that changed but need a restart to take effect.
+func (b *Broker) Reconfigure(static config.Static) (pending []string) {
+	return b.resolver.SetStatic(static)
+}

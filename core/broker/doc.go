@@ -1,0 +1,25 @@
+// Package broker is the broker as a library: Options, New, Start, Close. It is
+// wiring and nothing else: what is done is in the rooms below.
+//
+// It owns the order of starting and stopping, the listeners' sockets until the
+// server has them, and the lines that a start logs. It must not know how the
+// cluster decides: it gets a meta.Control. It opens no files itself.
+//
+// # Order
+//
+// Start: the admin listener, so that /readyz can tell how recovery goes; the log
+// directories (their locks refuse a second broker); every partition of the
+// present image, recovered in parallel; the client listeners' sockets; the
+// registration, which raises leader epochs after a crash; the roles of the image
+// that includes it; and only then the first connection is accepted. So no client
+// ever meets a broker that does not know its partitions.
+//
+// Close goes the other way: no new connections, answers out, waiting requests
+// completed, logs flushed and closed, checkpoints and the mark of a clean
+// shutdown. When the context ends before, what is left is closed as it is, and
+// the next start recovers.
+//
+// A change of the cluster that came through this broker is answered once its
+// roles are applied here (settled), so that a client that made a topic can write
+// to it with its next request.
+package broker

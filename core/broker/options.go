@@ -1,0 +1,94 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/admin"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/metrics"
+	"github.com/mortisemq/mortise/core/vfs"
+	"github.com/mortisemq/mortise/core/vnet"
+	"github.com/mortisemq/mortise/sdk/storage"
+)
+
+// Options are what a broker is made of.
+type Options struct {
+	FS      vfs.FS            // nil: the operating system's
+	Net     vnet.Network      // nil: the operating system's
+	Clock   clock.Clock       // nil: the system's
+	Log     *slog.Logger      // nil: nothing is logged
+	Metrics *metrics.Registry // nil: a private one
+
+	NodeID    kafka.BrokerID
+	Rack      string // empty: none
+	LogDirs   []string
+	Listeners []Listener
+
+	// Control decides; its image must have a cluster id. Registrar makes the
+	// broker known; nil: somebody else has.
+	Control   meta.Control
+	Registrar meta.Registrar
+
+	// Static are Kafka's broker keys from the config file.
+	Static config.Static
+	// Retention decides which segments may go; nil: none goes.
+	Retention storage.Retention
+
+	// AdminAddress is where the HTTP listener binds, host:port; empty: none.
+	AdminAddress string
+	// AdminConfig are the values that it shows; nil: none.
+	AdminConfig func() []ConfigValue
+	// Profiling serves profiles there.
+	Profiling bool
+	// Version is what the start logs and /v1/version says.
+	Version Version
+
+	// OpenFiles bounds the handles that idle segments hold; 0: half of the
+	// process's limit.
+	OpenFiles int
+}
+
+// ConfigValue is one setting with its origin, for the admin listener.
+type ConfigValue = admin.Value
+
+// Version is the build.
+type Version = admin.Version
+
+// fill puts defaults in the place of zero values.
+func (o *Options) fill() {
+	if o.FS == nil {
+		o.FS = vfs.OS()
+	}
+	if o.Net == nil {
+		o.Net = vnet.OS()
+	}
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = metrics.NewRegistry()
+	}
+}
+
+// check returns all that is wrong with the options.
+func (o *Options) check() error {
+	errs := []error{checkListeners(o.Listeners)}
+	if o.NodeID < 0 {
+		errs = append(errs, fmt.Errorf("node id %d: want 0 or more", o.NodeID))
+	}
+	if len(o.LogDirs) == 0 {
+		errs = append(errs, errors.New("no log directory"))
+	}
+	if o.Control == nil {
+		errs = append(errs, errors.New("no meta.Control"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,79 @@
+package broker
+
+import (
+	"errors"
+	"math"
+	"net"
+	"time"
+
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/api"
+	"github.com/mortisemq/mortise/core/internal/quota"
+	"github.com/mortisemq/mortise/core/internal/retention"
+	"github.com/mortisemq/mortise/core/internal/server"
+)
+
+// Bounds of the handles of segments when Options.OpenFiles is 0.
+const (
+	fileHandlesDefault = 4096 // where the process's limit is not known
+	fileHandlesMax     = 1 << 16
+)
+
+// fileHandles is how many handles segments may hold: half of what the process
+// has, so that connections have the rest.
+func (b *Broker) fileHandles() int {
+	if b.options.OpenFiles > 0 {
+		return b.options.OpenFiles
+	}
+	limit := openFileLimit()
+	if limit == 0 {
+		return fileHandlesDefault
+	}
+	return min(limit/2, fileHandlesMax)
+}
+
+// serve accepts clients and begins the work that has no client.
+func (b *Broker) serve() {
+	o := &b.options
+	c := b.config()
+	b.api = api.New(api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
+		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs,
+		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: o.Log, Metrics: o.Metrics, OpenFiles: openFileLimit()})
+	b.server = server.New(server.Options{Handler: b.api, Log: o.Log, Clock: o.Clock, Metrics: o.Metrics,
+		Limits: b.limits, Budget: quota.NewBudget(quota.Limit(c.QueuedMaxRequestBytes)),
+		Versions: b.api.Versions, HTTPHint: b.httpHint()})
+	for n, l := range b.listeners {
+		name := o.Listeners[n].Name
+		b.serving.Go(func() {
+			if err := b.server.Serve(l, name); err != nil && !errors.Is(err, net.ErrClosed) {
+				o.Log.Error("listener ended", "name", name, "error", err)
+			}
+		})
+	}
+	if o.Retention != nil {
+		b.retention = retention.New(retention.Options{Partitions: b.roles.All, Retention: o.Retention,
+			Interval: func() time.Duration { return time.Duration(b.config().LogRetentionCheckIntervalMS) * time.Millisecond },
+			Clock:    o.Clock, Log: o.Log, Metrics: o.Metrics})
+		b.retention.Start()
+	}
+}
+
+// limits are what clients can take, by the config of this moment.
+func (b *Broker) limits() server.Limits {
+	c := b.config()
+	return server.Limits{
+		RequestMaxBytes:              int32(min(c.SocketRequestMaxBytes, math.MaxInt32)),
+		MaxConnections:               int(c.MaxConnections),
+		MaxConnectionsPerIP:          int(c.MaxConnectionsPerIP),
+		MaxConnectionsPerIPOverrides: c.MaxConnectionsPerIPOverrides,
+		IdleTimeout:                  time.Duration(c.ConnectionsMaxIdleMS) * time.Millisecond,
+	}
+}
+
+// httpHint is where somebody who speaks HTTP to a client listener should go.
+func (b *Broker) httpHint() string {
+	if b.adminListener == nil {
+		return ""
+	}
+	return "http://" + b.adminListener.Addr().String()
+}

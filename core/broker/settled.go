@@ -1,0 +1,70 @@
+package broker
+
+import (
+	"context"
+	"time"
+
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// settleWait bounds how long an answer waits for the roles of this broker. After
+// it the change is still made; the client may have to retry.
+const settleWait = 5 * time.Second
+
+// applier knows how far the images are in effect here.
+type applier interface {
+	WaitApplied(ctx context.Context, index uint64) error
+}
+
+// settled is a Control whose changes are in effect on this broker when they
+// return. Kafka answers before, and its clients retry; without the wait every
+// "create, then write" costs a client its retry backoff.
+type settled struct {
+	meta.Control
+	roles applier
+}
+
+// wait waits for the roles of the present image. That it took too long is no
+// error: the decision stands.
+func (s *settled) wait(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, settleWait)
+	defer stop()
+	s.roles.WaitApplied(ctx, s.Image().Index) //nolint:errcheck // see above
+}
+
+// CreateTopics implements meta.Control.
+func (s *settled) CreateTopics(ctx context.Context, topics []meta.NewTopic, validateOnly bool) ([]meta.TopicResult, error) {
+	r, err := s.Control.CreateTopics(ctx, topics, validateOnly)
+	if err == nil && !validateOnly {
+		s.wait(ctx)
+	}
+	return r, err
+}
+
+// DeleteTopics implements meta.Control.
+func (s *settled) DeleteTopics(ctx context.Context, ids []kafka.TopicID) ([]*kafka.Error, error) {
+	r, err := s.Control.DeleteTopics(ctx, ids)
+	if err == nil {
+		s.wait(ctx)
+	}
+	return r, err
+}
+
+// CreatePartitions implements meta.Control.
+func (s *settled) CreatePartitions(ctx context.Context, topics []meta.NewPartitions, validateOnly bool) ([]*kafka.Error, error) {
+	r, err := s.Control.CreatePartitions(ctx, topics, validateOnly)
+	if err == nil && !validateOnly {
+		s.wait(ctx)
+	}
+	return r, err
+}
+
+// AlterConfigs implements meta.Control.
+func (s *settled) AlterConfigs(ctx context.Context, changes []meta.ConfigChange, validateOnly bool) ([]*kafka.Error, error) {
+	r, err := s.Control.AlterConfigs(ctx, changes, validateOnly)
+	if err == nil && !validateOnly {
+		s.wait(ctx)
+	}
+	return r, err
+}

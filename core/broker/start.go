@@ -1,0 +1,105 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/internal/admin"
+	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/purgatory"
+	"github.com/mortisemq/mortise/core/internal/reconcile"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// Start brings the broker up in the order of the package comment and returns
+// when clients are served. ctx bounds the start. After an error Close frees what
+// was started.
+func (b *Broker) Start(ctx context.Context) error {
+	begin := b.options.Clock.Now()
+	b.state.Store(int32(stateRecovering))
+	if err := b.startAdmin(); err != nil {
+		return err
+	}
+	if err := b.recover(ctx); err != nil {
+		return err
+	}
+	recovered := b.options.Clock.Now().Sub(begin)
+	if err := b.listen(); err != nil {
+		return err
+	}
+	if err := b.register(ctx); err != nil {
+		return err
+	}
+	b.serve()
+	b.state.Store(int32(stateRunning))
+	b.logStart(recovered, b.options.Clock.Now().Sub(begin))
+	return nil
+}
+
+// startAdmin serves the admin listener, if one is wanted.
+func (b *Broker) startAdmin() error {
+	if b.options.AdminAddress == "" {
+		return nil
+	}
+	l, err := b.options.Net.Listen(b.options.AdminAddress)
+	if err != nil {
+		return fmt.Errorf("admin listener: %w", err)
+	}
+	b.adminListener = l
+	b.admin = admin.New(admin.Options{
+		Log: b.options.Log, Metrics: b.options.Metrics, Version: b.options.Version,
+		Ready: b.readiness, Config: b.options.AdminConfig, Partitions: b.partitions, Profiling: b.options.Profiling,
+	})
+	b.serving.Go(func() {
+		if err := b.admin.Serve(l); err != nil {
+			b.options.Log.Error("admin listener ended", "error", err)
+		}
+	})
+	return nil
+}
+
+// recover opens the log directories and every partition of the present image.
+func (b *Broker) recover(ctx context.Context) error {
+	o := &b.options
+	dirs, err := logdir.Open(logdir.Options{FS: o.FS, Dirs: o.LogDirs, ClusterID: b.image().ClusterID,
+		NodeID: o.NodeID, Clock: o.Clock, Log: o.Log, Metrics: o.Metrics})
+	if err != nil {
+		return err
+	}
+	b.shown.dirs.Store(dirs)
+	b.dirs = dirs
+	b.files = commitlog.NewFiles(b.fileHandles(), o.Metrics)
+	b.purgatory = purgatory.New(purgatory.Options{Clock: o.Clock})
+	c := b.config()
+	b.roles = reconcile.New(reconcile.Options{Self: o.NodeID, Control: o.Control, FS: o.FS, Dirs: dirs,
+		Purgatory: b.purgatory, Config: b.resolver, Files: b.files,
+		Producers: commitlog.NewProducerBudget(0, o.Metrics),
+		Clock:     o.Clock, Log: o.Log, Metrics: o.Metrics, RecoveryThreads: c.NumRecoveryThreadsPerDataDir})
+	b.shown.roles.Store(b.roles)
+	return b.roles.Start(ctx)
+}
+
+// register makes the broker known with its bound ports, and waits for the roles
+// of the image that has it.
+func (b *Broker) register(ctx context.Context) error {
+	if b.options.Registrar == nil {
+		return nil
+	}
+	endpoints, err := b.endpoints()
+	if err != nil {
+		return err
+	}
+	r := meta.Registration{ID: b.options.NodeID, Rack: b.options.Rack, Endpoints: endpoints, CleanShutdown: true}
+	for _, d := range b.dirs.Dirs() {
+		r.LogDirs = append(r.LogDirs, d.ID)
+		r.CleanShutdown = r.CleanShutdown && d.Clean
+	}
+	if b.epoch, err = b.options.Registrar.RegisterBroker(ctx, r); err != nil {
+		return fmt.Errorf("register broker %d: %w", b.options.NodeID, err)
+	}
+	if err := b.roles.WaitApplied(ctx, b.image().Index); err != nil {
+		return fmt.Errorf("roles after registration: %w", err)
+	}
+	return nil
+}

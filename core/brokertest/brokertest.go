@@ -1,0 +1,180 @@
+package brokertest
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/mortisemq/mortise/core/broker"
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/vfs"
+	"github.com/mortisemq/mortise/core/vnet"
+	"github.com/mortisemq/mortise/sdk/storage"
+)
+
+// self is the broker of every test.
+const self kafka.BrokerID = 1
+
+// listenerName is the one client listener.
+const listenerName = "PLAINTEXT"
+
+// Options change what a test's broker is like. The zero value is a broker on
+// memory disk and network.
+type Options struct {
+	// FS is the disk; nil: a memory one. Only a memory disk can crash.
+	FS vfs.FS
+	// LogDirs on it; nil: one.
+	LogDirs []string
+	// Loopback listens on a real port of 127.0.0.1, not on a memory network.
+	Loopback  bool
+	ClusterID string        // empty: "brokertest"
+	Static    config.Static // Kafka's broker keys
+	Retention storage.Retention
+	Clock     clock.Clock
+	Log       *slog.Logger // nil: the test's log
+	Admin     bool         // with the admin listener
+}
+
+// Broker is a broker of a test. Its methods belong to the test's goroutine,
+// except Dial and Addr.
+type Broker struct {
+	// Control lives on when the broker restarts.
+	Control *Control
+
+	t       testing.TB
+	options Options
+	net     vnet.Network
+	address string
+	broker  *broker.Broker // nil: stopped
+}
+
+// Start runs a broker until the test ends.
+func Start(t testing.TB, o Options) *Broker {
+	t.Helper()
+	if o.FS == nil {
+		o.FS = vfs.NewMem()
+	}
+	if o.LogDirs == nil {
+		o.LogDirs = []string{"/data/logs"}
+	}
+	if o.ClusterID == "" {
+		o.ClusterID = "brokertest"
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	b := &Broker{Control: NewControl(o.ClusterID), t: t, options: o, net: vnet.OS(), address: "127.0.0.1:0"}
+	if !o.Loopback {
+		b.net, b.address = vnet.NewMem(1).Host("broker1"), "broker1:9092"
+	}
+	b.start()
+	t.Cleanup(func() {
+		if b.broker != nil {
+			b.Stop()
+		}
+	})
+	return b
+}
+
+// start starts a broker on the present disk.
+func (b *Broker) start() {
+	b.t.Helper()
+	o := broker.Options{FS: b.options.FS, Net: b.net, Clock: b.options.Clock, Log: b.options.Log,
+		NodeID: self, LogDirs: b.options.LogDirs, Static: b.options.Static, Retention: b.options.Retention,
+		Listeners: []broker.Listener{{Name: listenerName, Address: b.address}},
+		Control:   b.Control, Registrar: b.Control}
+	if b.options.Admin {
+		o.AdminAddress = "127.0.0.1:0"
+	}
+	made, err := broker.New(o)
+	if err == nil {
+		b.broker = made
+		err = made.Start(context.Background())
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.address = made.Addr(listenerName).String() // the same port after a restart
+}
+
+// Stop ends the broker in order.
+func (b *Broker) Stop() {
+	b.t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	if err := b.broker.Close(ctx); err != nil {
+		b.t.Errorf("stop broker: %v", err)
+	}
+	b.broker = nil
+}
+
+// Restart stops the broker in order and starts it on the same disk and address.
+func (b *Broker) Restart() {
+	b.t.Helper()
+	if b.broker != nil {
+		b.Stop()
+	}
+	b.start()
+}
+
+// Crash takes the power away: what was not synced is lost, by chance in whole or
+// in part, and a broker starts on what the disk has.
+func (b *Broker) Crash(random *rand.Rand) {
+	b.t.Helper()
+	disk, ok := b.options.FS.(*vfs.Mem)
+	if !ok {
+		b.t.Fatal("only a memory disk can crash")
+	}
+	b.options.FS = disk.Crash(vfs.CrashOptions{KeepUnsynced: random.Float64(), Torn: true, Rand: random})
+	b.Stop() // it goes on with the old disk, which nobody sees any more
+	b.start()
+}
+
+// FS is the present disk.
+func (b *Broker) FS() vfs.FS { return b.options.FS }
+
+// Addr is the address of the client listener.
+func (b *Broker) Addr() string { return b.address }
+
+// AdminAddr is the address of the admin listener.
+func (b *Broker) AdminAddr() string { return b.broker.AdminAddr().String() }
+
+// Dial opens a connection as a client would.
+func (b *Broker) Dial() (net.Conn, error) { return b.net.Dial(context.Background(), b.address) }
+
+// Client makes a client of this broker that is closed with the test.
+func (b *Broker) Client(opts ...kgo.Opt) *kgo.Client {
+	b.t.Helper()
+	all := append([]kgo.Opt{
+		kgo.SeedBrokers(b.address),
+		kgo.Dialer(func(ctx context.Context, _, address string) (net.Conn, error) { return b.net.Dial(ctx, address) }),
+	}, opts...)
+	c, err := kgo.NewClient(all...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(c.Close)
+	return c
+}
+
+// CreateTopic makes a topic on this broker.
+func (b *Broker) CreateTopic(name string, partitions int32, configs map[string]string) *meta.Topic {
+	b.t.Helper()
+	r, err := b.Control.CreateTopics(context.Background(), []meta.NewTopic{
+		{Name: name, PartitionCount: partitions, ReplicationFactor: 1, Configs: configs}}, false)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if r[0].Err != nil {
+		b.t.Fatal(r[0].Err)
+	}
+	return r[0].Topic
+}
