@@ -17,11 +17,15 @@ func (p *player) directive(line string) error {
 		return nil
 	}
 	switch words[0] {
-	case "keep":
+	case "keep", "drop":
 		if len(words) < 3 {
-			return fmt.Errorf("keep wants a field and globs")
+			return fmt.Errorf("%s wants a field and globs", words[0])
 		}
-		p.masks.keeps[words[1]] = words[2:]
+		to := p.masks.keeps
+		if words[0] == "drop" {
+			to = p.masks.leaves
+		}
+		to[words[1]] = words[2:]
 		return nil
 	case "sort":
 		for _, name := range words[1:] {

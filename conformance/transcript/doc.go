@@ -12,6 +12,7 @@
 //	# ...                          comment
 //	differs REASON                 Mortise differs on purpose: the recorder leaves this file alone (first line)
 //	keep FIELD GLOB...             drop array elements of answers whose FIELD matches no GLOB
+//	drop FIELD GLOB...             drop those whose FIELD matches a GLOB
 //	sort FIELD...                  print the elements of these arrays of answers sorted: their order means nothing
 //	mask FIELD [AS]                print the value of FIELD as $AS (default $any) wherever it is not the default
 //	topic NAME [partitions=N] [K=V...]   create a topic and wait until it is led

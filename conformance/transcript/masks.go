@@ -15,12 +15,13 @@ import (
 
 // masks holds the placeholders of one play of a transcript. Ids are named in the order in which answers show them.
 type masks struct {
-	ids    map[string]string // value → placeholder, without the dollar sign
-	values map[string]string // placeholder → value
-	next   map[string]int    // kind → how many were named
-	fields map[string]string // FIELD or Type.FIELD → what to print, from mask directives
-	keeps  map[string][]string
-	sorted map[string]bool // Arrays whose order means nothing, from sort directives.
+	ids    map[string]string   // value → placeholder, without the dollar sign
+	values map[string]string   // placeholder → value
+	next   map[string]int      // kind → how many were named
+	fields map[string]string   // FIELD or Type.FIELD → what to print, from mask directives
+	keeps  map[string][]string // FIELD or Type.FIELD → globs of the values kept, from keep directives.
+	leaves map[string][]string // The same of the values left out, from drop directives.
+	sorted map[string]bool     // Arrays whose order means nothing, from sort directives.
 	host   string
 	// anyError prints every error of the current step as $error.
 	anyError bool
@@ -30,7 +31,7 @@ type masks struct {
 func newMasks() *masks {
 	return &masks{
 		ids: map[string]string{}, values: map[string]string{}, next: map[string]int{},
-		fields: map[string]string{}, keeps: map[string][]string{},
+		fields: map[string]string{}, keeps: map[string][]string{}, leaves: map[string][]string{},
 		sorted: map[string]bool{"SupportedFeatures": true, "FinalizedFeatures": true},
 	}
 }
@@ -157,32 +158,42 @@ func replaceWord(s, old, with string) string {
 	}
 }
 
-// drops says whether a keep directive removes this array element.
+// drops says whether a keep or drop directive removes this array element.
 func (m *masks) drops(v reflect.Value) bool {
 	for field, globs := range m.keeps {
-		typ, name, ok := strings.Cut(field, ".")
-		if !ok {
-			name = field
-		} else if v.Type().Name() != typ {
-			continue
+		if text, ok := fieldText(v, field); ok && !matchesAny(globs, text) {
+			return true
 		}
-		f := v.FieldByName(name)
-		if !f.IsValid() {
-			continue
+	}
+	for field, globs := range m.leaves {
+		if text, ok := fieldText(v, field); ok && matchesAny(globs, text) {
+			return true
 		}
-		for f.Kind() == reflect.Pointer && !f.IsNil() {
-			f = f.Elem()
-		}
-		if f.Kind() != reflect.String && !f.CanInt() && !f.CanUint() {
-			continue
-		}
-		text := fmt.Sprint(f.Interface())
-		kept := false
-		for _, g := range globs {
-			match, err := path.Match(g, text)
-			kept = kept || err == nil && match || g == `""` && text == ""
-		}
-		if !kept {
+	}
+	return false
+}
+
+// fieldText returns the text of FIELD or Type.FIELD of a struct, if it has one.
+func fieldText(v reflect.Value, field string) (string, bool) {
+	typ, name, ok := strings.Cut(field, ".")
+	if !ok {
+		name = field
+	} else if v.Type().Name() != typ {
+		return "", false
+	}
+	f := v.FieldByName(name)
+	for f.IsValid() && f.Kind() == reflect.Pointer && !f.IsNil() {
+		f = f.Elem()
+	}
+	if !f.IsValid() || f.Kind() != reflect.String && !f.CanInt() && !f.CanUint() {
+		return "", false
+	}
+	return fmt.Sprint(f.Interface()), true
+}
+
+func matchesAny(globs []string, text string) bool {
+	for _, g := range globs {
+		if ok, err := path.Match(g, text); err == nil && ok || g == `""` && text == "" {
 			return true
 		}
 	}

@@ -7,18 +7,30 @@ import (
 	"time"
 )
 
-// Mismatch is a place where a broker answered otherwise than recorded.
+// Mismatch is a place where a broker answered otherwise than recorded, in the same way for a run of versions.
 type Mismatch struct {
 	Path      string
 	Line      int    // Of the step.
 	Step      string // Its head.
-	Version   int16
-	Want, Got string
+	From, To  int16  // Versions.
+	Want, Got string // Of the first of them.
 }
 
 // String shows the first lines that differ.
 func (m Mismatch) String() string {
-	return fmt.Sprintf("%s:%d: %s (v%d)\n%s", m.Path, m.Line, m.Step, m.Version, diff(m.Want, m.Got))
+	return fmt.Sprintf("%s:%d: %s (v%d..%d)\n%s", m.Path, m.Line, m.Step, m.From, m.To, diff(m.Want, m.Got))
+}
+
+// add appends a mismatch, or widens the last one when it is the same of the next version.
+func add(all []Mismatch, m Mismatch) []Mismatch {
+	if n := len(all); n > 0 {
+		last := &all[n-1]
+		if last.Line == m.Line && last.To+1 == m.From && diff(last.Want, last.Got) == diff(m.Want, m.Got) {
+			last.To = m.To
+			return all
+		}
+	}
+	return append(all, m)
 }
 
 // player plays one transcript.
@@ -77,7 +89,7 @@ func (p *player) compare() ([]Mismatch, error) {
 					want = "(nothing recorded)"
 				}
 				if got != want {
-					out = append(out, Mismatch{Path: f.Path, Line: b.line, Step: b.text, Version: v, Want: want, Got: got})
+					out = add(out, Mismatch{Path: f.Path, Line: b.line, Step: b.text, From: v, To: v, Want: want, Got: got})
 				}
 			}
 		})
@@ -166,6 +178,10 @@ func (p *player) exchange(s *step, v int16) ([]string, error) {
 	}
 	if s.name != "await" {
 		b, what, err := p.encode(c, s, v)
+		if err != nil && !p.settles {
+			// An id that an earlier answer lacked: the rest of the transcript can still be compared.
+			return []string{"unsendable: " + err.Error()}, nil
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -145,7 +145,7 @@ func TestReplayNamesWhatDiffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(bad) != 1 || bad[0].Line != 2 || bad[0].Version != 9 || !strings.Contains(bad[0].String(), "- Brokers: []") {
+	if len(bad) != 1 || bad[0].Line != 2 || bad[0].From != 9 || bad[0].To != 9 || !strings.Contains(bad[0].String(), "- Brokers: []") {
 		t.Errorf("got %v, want one mismatch at line 2 of v9", bad)
 	}
 }

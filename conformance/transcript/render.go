@@ -43,6 +43,9 @@ func (r *renderer) structLines(v reflect.Value) []string {
 		if name == "Version" || name == "ThrottleMillis" { // How much a broker throttles is its own affair.
 			continue
 		}
+		if name == "ErrorMessage" && r.masks.anyError {
+			continue
+		}
 		if name == "UnknownTags" {
 			if n := f.Addr().MethodByName("Len").Call(nil)[0].Int(); n > 0 {
 				out = append(out, fmt.Sprintf("UnknownTags: %d", n))
