@@ -77,7 +77,7 @@ func (r *Roles) diff(img *meta.Image) *plan {
 	configChanged := r.configs.turn(r.image, img)
 	for t := range img.Topics() {
 		old := r.table.id(t.ID)
-		if old != nil && old.image == t && !configChanged(t.Name) {
+		if old != nil && old.image == t && !configChanged(t.Name) && !old.retry.Load() {
 			continue
 		}
 		r.diffTopic(p, img, t, old, configChanged(t.Name))
@@ -99,7 +99,7 @@ func (r *Roles) diffTopic(p *plan, img *meta.Image, t *meta.Topic, old *Topic, c
 		n := int32(i)
 		here := old.at(n)
 		switch replica := slices.Contains(t.Partitions[i].Replicas, r.o.Self); {
-		case replica && here == nil:
+		case replica && (here == nil || old.retry.Load() && here.Log() == nil):
 			p.jobs = append(p.jobs, job{topic: next, number: n, config: config, open: true})
 			mine = true
 		case replica:

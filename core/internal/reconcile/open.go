@@ -31,6 +31,7 @@ func (r *Roles) open(t *Topic, number int32, c *partition.Config, first bool) *p
 		}
 		if !errors.Is(err, commitlog.ErrCorrupt) {
 			dir.Failed("open "+tp.String(), err)
+			t.retry.Store(dir.Offline() == nil) // no space, or no file handles
 		}
 		return r.broken(tp, t.ID, dir, c, err)
 	}

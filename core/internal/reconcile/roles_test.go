@@ -3,11 +3,14 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,12 +37,26 @@ type control struct {
 func (c *control) Image() *meta.Image                      { return c.p.Image() }
 func (c *control) Watch(f func(*meta.Image)) (stop func()) { return c.p.Watch(f) }
 
+// fullFS has no space for new folders while full.
+type fullFS struct {
+	vfs.FS
+	full atomic.Bool
+}
+
+func (f *fullFS) MkdirAll(name string, perm fs.FileMode) error {
+	if f.full.Load() {
+		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.ENOSPC}
+	}
+	return f.FS.MkdirAll(name, perm)
+}
+
 // broker is a table of roles with its own disk and cluster.
 type broker struct {
 	t       *testing.T
 	root    string
 	control *control
 	clock   *clock.Manual
+	fs      *fullFS
 	dirs    *logdir.Set
 	purg    *purgatory.Purgatory
 	roles   *Roles
@@ -47,21 +64,21 @@ type broker struct {
 
 // newBroker makes a broker that has not started.
 func newBroker(t *testing.T) *broker {
-	return &broker{t: t, root: t.TempDir(), control: &control{p: meta.NewPublisher(meta.Empty("c"))}}
+	return &broker{t: t, root: t.TempDir(), fs: &fullFS{FS: vfs.OS()}, control: &control{p: meta.NewPublisher(meta.Empty("c"))}}
 }
 
 // start opens what the image says.
 func (b *broker) start() {
 	b.t.Helper()
 	b.clock = clock.NewManual(time.UnixMilli(1_700_000_000_000))
-	dirs, err := logdir.Open(logdir.Options{FS: vfs.OS(), Dirs: []string{b.root}, ClusterID: "c", NodeID: self, Clock: b.clock, ReserveBytes: -1})
+	dirs, err := logdir.Open(logdir.Options{FS: b.fs, Dirs: []string{b.root}, ClusterID: "c", NodeID: self, Clock: b.clock, ReserveBytes: -1})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.dirs = dirs
 	b.purg = purgatory.New(purgatory.Options{Clock: b.clock})
 	b.roles = New(Options{
-		Self: self, Control: b.control, FS: vfs.OS(), Dirs: dirs, Purgatory: b.purg, Config: config.NewResolver(nil).For(self),
+		Self: self, Control: b.control, FS: b.fs, Dirs: dirs, Purgatory: b.purg, Config: config.NewResolver(nil).For(self),
 		Files: commitlog.NewFiles(0, nil), Producers: commitlog.NewProducerBudget(0, nil), Clock: b.clock,
 	})
 	if err := b.roles.Start(context.Background()); err != nil {
@@ -263,6 +280,47 @@ func TestRestartKeepsDataAndSetsStraysAside(t *testing.T) {
 		t.Fatalf("the old topic's partition became %v, want one -stray", got)
 	}
 	b.stop(true)
+}
+
+// LOG-12: a topic that was made on a full disk is offline until there is space.
+func TestTopicMadeOnAFullDiskIsTriedAgain(t *testing.T) {
+	b := newBroker(t)
+	b.start()
+	defer func() { b.stop(true) }()
+	b.fs.full.Store(true)
+	b.change(func(e *meta.Edit) { e.PutTopic(topic("t", 1)) })
+	if out := b.append("t", 0); out.Code != kafka.ErrKafkaStorageError {
+		t.Fatalf("append without a log: %s", out.Code)
+	}
+	if b.dirs.Dirs()[0].Offline() != nil {
+		t.Fatal("a full disk took the directory offline")
+	}
+	b.fs.full.Store(false)
+	b.clock.Advance(time.Second)
+	b.change(func(e *meta.Edit) { e.SetFeature("x", 1) }) // any image
+	if out := b.append("t", 0); out.Code != kafka.None {
+		t.Fatalf("append once there is space: %s", out.Code)
+	}
+}
+
+func TestUncleanRestartRecovers(t *testing.T) {
+	b := newBroker(t)
+	b.start()
+	b.change(func(e *meta.Edit) { e.PutTopic(topic("t", 3)) })
+	for range 5 {
+		b.append("t", 1)
+	}
+	b.stop(false)
+	b.roles = nil
+	b.start()
+	defer func() { b.stop(true) }()
+	rec := &b.dirs.Recovery
+	if rec.LogsTotal.Load() != 3 || rec.LogsDone.Load() != 3 || rec.BytesDone.Load() == 0 || rec.BytesDone.Load() != rec.BytesTotal.Load() {
+		t.Fatalf("recovery: %d of %d logs, %d of %d bytes", rec.LogsDone.Load(), rec.LogsTotal.Load(), rec.BytesDone.Load(), rec.BytesTotal.Load())
+	}
+	if out := b.append("t", 1); out.Base != 5 {
+		t.Fatalf("base %d after recovery, want 5", out.Base)
+	}
 }
 
 func TestWaitAppliedEndsWithItsContext(t *testing.T) {

@@ -10,13 +10,16 @@ import (
 	"github.com/mortisemq/mortise/core/meta"
 )
 
-// Topic is a topic as this broker has it. It is immutable.
+// Topic is a topic as this broker has it. It does not change once it is found.
 type Topic struct {
 	Name       string
 	ID         kafka.TopicID
 	Partitions []*partition.Partition // by number; nil: not on this broker
 
 	image *meta.Topic // what it was made from
+	// retry says that a log could not be opened for want of space or file handles:
+	// the next image tries again.
+	retry atomic.Bool
 }
 
 // shards is how many maps the table is cut into: a change copies one of them.
