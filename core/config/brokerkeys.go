@@ -145,7 +145,7 @@ func factKeys() []Key {
 		fact("node.id", Int, "", true, "The id of this node."),
 		fact("broker.id", Int, "-1", false, "The id of this node, by its older name."),
 		fact("broker.rack", String, "", true, "Where this broker stands."),
-		fact("process.roles", List, "", false, "What this process does."),
+		fact("process.roles", List, "", true, "What this process does."),
 		fact("log.dirs", List, "", true, "The directories of the logs."),
 		fact("advertised.listeners", List, "", true, "The addresses that clients are told."),
 		fact("authorizer.class.name", String, "", false, "What decides who may do what; empty: everybody may do everything."),

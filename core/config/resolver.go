@@ -22,11 +22,19 @@ type Resolver struct {
 }
 
 // NewResolver makes a resolver for a config file's keys, which CheckBroker has
-// passed, and the broker that runs with it. It copies the keys.
-func NewResolver(static Static, self kafka.BrokerID) *Resolver {
-	r := &Resolver{self: self}
+// passed. It copies them. Without For it works for no broker: dynamic values of
+// single brokers do not count.
+func NewResolver(static Static) *Resolver {
+	r := &Resolver{self: kafka.NoBroker}
 	own := Static(maps.Clone(static))
 	r.static.Store(&own)
+	return r
+}
+
+// For makes the resolver work for a broker and returns it. Call it before anybody
+// else knows the resolver.
+func (r *Resolver) For(self kafka.BrokerID) *Resolver {
+	r.self = self
 	return r
 }
 

@@ -1,0 +1,250 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/wire"
+)
+
+// What AlterConfigs (33) and IncrementalAlterConfigs (44) have in common. Each
+// resource is changed by itself: what a resource has afterwards is worked out here
+// and put in place if nobody changed it meanwhile, else worked out again.
+
+// alterAttempts bounds how often a change starts over because of others.
+const alterAttempts = 5
+
+// operation is what happens to one key, by the protocol's numbers.
+type operation int8
+
+// The operations.
+const (
+	opSet      operation = 0
+	opDelete   operation = 1
+	opAppend   operation = 2
+	opSubtract operation = 3
+)
+
+// alteration is one key of a change.
+type alteration struct {
+	name  string
+	op    operation
+	value *string
+}
+
+// alter is the change of one resource.
+type alter struct {
+	resource meta.Resource
+	replace  bool // keys that are not named go
+	keys     []alteration
+}
+
+// alterAll changes the resources and returns what became of each.
+func (a *API) alterAll(ctx context.Context, r *wire.Request, all []alter, validateOnly bool) []*kafka.Error {
+	errs := make([]*kafka.Error, len(all))
+	pending := a.admitAlters(r, all, errs)
+	for range alterAttempts {
+		pending = a.tryAlter(ctx, all, pending, errs, validateOnly)
+		if len(pending) == 0 {
+			break
+		}
+	}
+	return errs
+}
+
+// admitAlters finds what is wrong with the resources before anybody looks at
+// values. It returns the indexes of those that pass.
+func (a *API) admitAlters(r *wire.Request, all []alter, errs []*kafka.Error) (pass []int) {
+	count := map[meta.Resource]int{}
+	for i := range all {
+		count[all[i].resource]++
+	}
+	for i := range all {
+		errs[i] = a.admitAlter(r, &all[i], count[all[i].resource] > 1)
+		if errs[i] == nil {
+			pass = append(pass, i)
+		}
+	}
+	return pass
+}
+
+// admitAlter is admitAlters for one resource.
+func (a *API) admitAlter(r *wire.Request, c *alter, repeated bool) *kafka.Error {
+	if repeated {
+		return kafka.ErrInvalidRequest.Err("Each resource must appear at most once.")
+	}
+	if why := checkAlterations(c.keys); why != nil {
+		return why
+	}
+	switch c.resource.Type {
+	case meta.ResourceTopic:
+		if !a.authorize(r, OpAlterConfigs, ResourceTopic, c.resource.Name) {
+			return kafka.ErrTopicAuthorizationFailed.Err("")
+		}
+	case meta.ResourceBroker:
+		if !a.authorizeCluster(r, OpAlterConfigs) {
+			return kafka.ErrClusterAuthorizationFailed.Err("")
+		}
+		return a.checkBrokerName(c.resource.Name)
+	case meta.ResourceBrokerLogger, meta.ResourceClientMetrics, meta.ResourceGroup:
+		return kafka.ErrInvalidRequest.Err("This broker has no configs of resource type " + strconv.Itoa(int(c.resource.Type)))
+	default:
+		return kafka.ErrInvalidRequest.Err("Unknown resource type " + strconv.Itoa(int(c.resource.Type)))
+	}
+	return nil
+}
+
+// checkAlterations finds keys that are there twice, and values that are missing.
+func checkAlterations(keys []alteration) *kafka.Error {
+	var missing []string
+	seen := make(map[string]bool, len(keys))
+	for _, k := range keys {
+		if seen[k.name] {
+			return kafka.ErrInvalidRequest.Err("Error due to duplicate config keys")
+		}
+		seen[k.name] = true
+		if k.op != opDelete && k.value == nil {
+			missing = append(missing, k.name)
+		}
+	}
+	if len(missing) > 0 {
+		return kafka.ErrInvalidRequest.Err("Null value not supported for : " + strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// checkBrokerName wants this broker's id, or nothing: the defaults of all brokers.
+func (a *API) checkBrokerName(name string) *kafka.Error {
+	if name == "" {
+		return nil
+	}
+	id, err := strconv.ParseInt(name, 10, 32)
+	switch {
+	case err != nil:
+		return kafka.ErrInvalidRequest.Err("Node id must be an integer, but it is: " + name)
+	case kafka.BrokerID(id) != a.deps.Self:
+		return kafka.ErrInvalidRequest.Err("Unexpected broker id, expected " + strconv.Itoa(int(a.deps.Self)) + ", but received " + name)
+	}
+	return nil
+}
+
+// tryAlter has the pending changes decided on one image. It returns the indexes of
+// those that somebody else was faster with.
+func (a *API) tryAlter(ctx context.Context, all []alter, pending []int, errs []*kafka.Error, validateOnly bool) (again []int) {
+	img := a.image()
+	var changes []meta.ConfigChange
+	var asked []int
+	for _, i := range pending {
+		change, why := a.change(img, &all[i])
+		if errs[i] = why; why == nil && !maps.Equal(change.Previous, change.Values) {
+			changes, asked = append(changes, change), append(asked, i)
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	results, err := a.deps.Control.AlterConfigs(ctx, changes, validateOnly)
+	for n, i := range asked {
+		if errs[i] = a.refusal(err); err != nil {
+			continue
+		}
+		errs[i] = results[n]
+		if results[n] != nil && !maps.Equal(a.image().Config(changes[n].Resource), changes[n].Previous) {
+			again = append(again, i)
+		}
+	}
+	return again
+}
+
+// change works out what a resource has afterwards, and checks it.
+func (a *API) change(img *meta.Image, c *alter) (meta.ConfigChange, *kafka.Error) {
+	previous := img.Config(c.resource)
+	values, why := altered(c, previous)
+	if why == nil {
+		why = a.checkAltered(img, c, values)
+	}
+	return meta.ConfigChange{Resource: c.resource, Previous: previous, Values: values}, why
+}
+
+// altered applies the operations to the values that are there.
+func altered(c *alter, previous map[string]string) (map[string]string, *kafka.Error) {
+	values := map[string]string{}
+	if !c.replace {
+		maps.Copy(values, previous)
+	}
+	for _, k := range c.keys {
+		switch k.op {
+		case opSet:
+			values[k.name] = *k.value
+		case opDelete:
+			delete(values, k.name)
+		case opAppend, opSubtract:
+			broker := c.resource.Type == meta.ResourceBroker
+			if !config.IsList(broker, k.name) {
+				word := "APPEND"
+				if k.op == opSubtract {
+					word = "SUBTRACT"
+				}
+				return nil, kafka.ErrInvalidConfig.Err("Can't " + word + " to key " + k.name + " because its type is not LIST.")
+			}
+			values[k.name] = alteredList(broker, k, values)
+		default:
+			return nil, kafka.ErrInvalidRequest.Err("Unknown operations type " + strconv.Itoa(int(k.op)))
+		}
+	}
+	return values, nil
+}
+
+// alteredList adds elements to a list, or takes them out of it. A list that is not
+// set starts as the key's default.
+func alteredList(broker bool, k alteration, values map[string]string) string {
+	present, set := values[k.name]
+	if !set {
+		lookup := config.LookupTopic
+		if broker {
+			lookup = config.LookupBroker
+		}
+		key, _ := lookup(k.name) // it is a list, so it is there
+		present = key.Default
+	}
+	list := strings.FieldsFunc(present, func(c rune) bool { return c == ',' })
+	for _, e := range strings.Split(*k.value, ",") {
+		at := slices.Index(list, e)
+		switch {
+		case k.op == opAppend && at < 0:
+			list = append(list, e)
+		case k.op == opSubtract && at >= 0:
+			list = slices.Delete(list, at, at+1)
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// checkAltered checks what a resource would have, in Kafka's order.
+func (a *API) checkAltered(img *meta.Image, c *alter, values map[string]string) *kafka.Error {
+	if c.resource.Type == meta.ResourceBroker {
+		if err := config.CheckDynamic(values); err != nil {
+			return kafka.ErrInvalidRequest.Err(err.Error())
+		}
+		return nil
+	}
+	if c.resource.Name == "" {
+		return kafka.ErrInvalidRequest.Err("Default topic resources are not allowed.")
+	}
+	if why := checkTopicName(c.resource.Name); why != nil {
+		return why
+	}
+	if why := a.refusal(a.deps.Config().CheckTopic(img, values)); why != nil {
+		return why
+	}
+	if _, exists := img.Topic(c.resource.Name); !exists {
+		return kafka.ErrUnknownTopicOrPartition.Err("The topic '" + c.resource.Name + "' does not exist.")
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/purgatory"
+	"github.com/mortisemq/mortise/core/internal/reconcile"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/metrics"
+	"github.com/mortisemq/mortise/core/wire"
+)
+
+// Deps are what an API works with. All are required but those that say otherwise.
+type Deps struct {
+	Self kafka.BrokerID
+	// Control decides. Its changes should be in effect on this broker when they
+	// return, so that a client that reads its own change finds it.
+	Control   meta.Control
+	Roles     *reconcile.Roles
+	Purgatory *purgatory.Purgatory
+	Dirs      *logdir.Set
+	Config    func() *config.Resolver
+	Clock     clock.Clock
+	Log       *slog.Logger      // nil: nothing is logged
+	Metrics   *metrics.Registry // nil: a private one
+
+	// Authorizer says who may do what; nil: everybody everything.
+	Authorizer Authorizer
+	// OpenFiles is the process's limit of open files; 0: not known. New partitions
+	// are refused when there would be far more than it can carry.
+	OpenFiles int
+}
+
+// API answers requests. It is safe for concurrent use.
+type API struct {
+	deps       Deps
+	data       *dataPlane
+	table      *table
+	background *background
+	creator    *topicCreator
+}
+
+// New makes an API. Close it after the server and before the roles.
+func New(deps Deps) *API {
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	if deps.Metrics == nil {
+		deps.Metrics = metrics.NewRegistry()
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	a := &API{deps: deps}
+	a.data = newDataPlane(&a.deps)
+	a.background = newBackground(deps.Metrics)
+	a.creator = newTopicCreator(a)
+	a.table = newTable(a)
+	return a
+}
+
+// Close ends what runs in the background and waits for it. Requests that wait for
+// the cluster are answered with an error.
+func (a *API) Close() {
+	a.background.close()
+	a.data.close()
+}
+
+// Handle implements wire.Handler.
+//
+// Hot: per request. 0 allocs here.
+func (a *API) Handle(r *wire.Request) {
+	e := a.table.find(r.Key)
+	if r.Key == wire.KeyAPIVersions {
+		a.apiVersions(r) // answers any version
+		return
+	}
+	if e == nil || r.Version < e.min || r.Version > e.max {
+		r.Drop(versionError(r.Key, r.Version))
+		return
+	}
+	e.handle(r)
+}
+
+// Versions is the range of versions of a key that Handle takes.
+func (a *API) Versions(key int16) (min, max int16, ok bool) {
+	e := a.table.find(key)
+	if e == nil {
+		return 0, 0, false
+	}
+	return e.min, e.max, true
+}
+
+// image is the picture of this moment. A handler takes it once, so that all of
+// its answer is about one state.
+func (a *API) image() *meta.Image { return a.deps.Control.Image() }
+
+// broker is this broker's configuration.
+func (a *API) broker(img *meta.Image) *config.Broker {
+	return a.deps.Config().Broker(img, a.deps.Self)
+}
+
+// later runs work that may block in the background, one after the other for each
+// connection. ctx ends when the API closes.
+func (a *API) later(r *wire.Request, work func(ctx context.Context)) {
+	if !a.background.submit(r.Conn.ID, work) {
+		r.Drop(errBusy)
+	}
+}
+
+var _ wire.Handler = (*API)(nil)

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// Bounds of topics that are made on demand.
+const (
+	onDemandWaiting = 1000             // names that wait to be made
+	onDemandTimeout = 30 * time.Second // for the cluster to make them
+)
+
+// onDemandLane is the background lane of topics made on demand: no connection has
+// this id.
+const onDemandLane = ^uint64(0)
+
+// topicCreator makes topics that clients ask for, outside of their requests: each
+// name once, however many clients ask, and all that came together in one command.
+//
+// Lock order: mu is a leaf.
+type topicCreator struct {
+	a *API
+
+	mu       sync.Mutex
+	pending  map[string]bool // asked for and not decided; guarded by mu
+	waiting  []string        // of these, not yet handed to the cluster; guarded by mu
+	draining bool            // work that takes waiting is submitted; guarded by mu
+}
+
+func newTopicCreator(a *API) *topicCreator {
+	return &topicCreator{a: a, pending: map[string]bool{}}
+}
+
+// ask has a topic made with the broker's defaults. Names that are asked for
+// already, and those beyond the bound, are dropped: their clients ask again.
+func (c *topicCreator) ask(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending[name] || len(c.pending) >= onDemandWaiting {
+		return
+	}
+	c.pending[name] = true
+	c.waiting = append(c.waiting, name)
+	if c.draining {
+		return
+	}
+	if c.draining = c.a.background.submit(onDemandLane, c.drain); !c.draining {
+		c.drop(name)
+		c.waiting = c.waiting[:len(c.waiting)-1]
+	}
+}
+
+// drop forgets a name. Caller holds mu.
+func (c *topicCreator) drop(name string) { delete(c.pending, name) }
+
+// drain makes all topics that wait.
+func (c *topicCreator) drain(ctx context.Context) {
+	c.mu.Lock()
+	names := c.waiting
+	c.waiting, c.draining = nil, false
+	c.mu.Unlock()
+
+	ctx, stop := context.WithTimeout(ctx, onDemandTimeout)
+	defer stop()
+	c.create(ctx, names)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range names {
+		c.drop(name)
+	}
+}
+
+// create asks the cluster. Nobody waits for the results; a refusal is logged,
+// because the client only sees that the topic stays unknown.
+func (c *topicCreator) create(ctx context.Context, names []string) {
+	img := c.a.image()
+	b := c.a.broker(img)
+	seen, room := collisions{img: img}, c.a.newRoom(img)
+	var topics []meta.NewTopic
+	for _, name := range names {
+		t := meta.NewTopic{Name: name, PartitionCount: b.NumPartitions, ReplicationFactor: b.DefaultReplicationFactor}
+		why := room.take(&t)
+		if other := seen.find(name); why == nil && other != "" {
+			why = kafka.ErrInvalidTopic.Err(collisionText(name, other))
+		}
+		if why != nil {
+			c.a.deps.Log.Warn("topic not made on demand", "topic", name, "error", why)
+			continue
+		}
+		topics = append(topics, t)
+	}
+	if len(topics) == 0 {
+		return
+	}
+	results, err := c.a.deps.Control.CreateTopics(ctx, topics, false)
+	if err != nil {
+		c.a.deps.Log.Warn("topics not made on demand", "topics", len(topics), "error", err)
+		return
+	}
+	for i, result := range results {
+		if result.Err != nil && result.Err.Code != kafka.ErrTopicAlreadyExists {
+			c.a.deps.Log.Warn("topic not made on demand", "topic", topics[i].Name, "error", result.Err)
+		}
+	}
+}

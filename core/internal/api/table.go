@@ -1,0 +1,71 @@
+package api
+
+import (
+	"github.com/mortisemq/mortise/core/wire"
+)
+
+// entry is one API key.
+type entry struct {
+	key      int16
+	min, max int16 // versions that are answered
+	// advertisedMin is the least version that ApiVersions shows.
+	advertisedMin int16
+	handle        func(*wire.Request)
+}
+
+// table is every key that is answered, by number.
+type table struct {
+	entries []entry  // in the order of keys
+	byKey   []*entry // nil: not answered
+}
+
+// entries are the keys of this broker in the order of their numbers, with the
+// versions of Kafka 4.4 (KIP-896 took the older ones away). Produce is shown from
+// 0 on, because librdkafka up to 2.8 compresses only then (KAFKA-18659).
+func (a *API) entries() []entry {
+	return []entry{
+		{0, 3, 13, 0, a.produce},
+		{1, 4, 18, 4, a.fetch},
+		{2, 1, 11, 1, a.listOffsets},
+		{3, 0, 13, 0, a.metadata},
+		{18, 0, 5, 0, a.apiVersions},
+		{19, 2, 7, 2, a.createTopics},
+		{20, 1, 6, 1, a.deleteTopics},
+		{21, 0, 2, 0, a.deleteRecords},
+		{22, 0, 5, 0, a.initProducerID},
+		{23, 2, 4, 2, a.offsetForLeaderEpoch},
+		{32, 1, 4, 1, a.describeConfigs},
+		{33, 0, 2, 0, a.alterConfigs},
+		{35, 1, 5, 1, a.describeLogDirs},
+		{37, 0, 3, 0, a.createPartitions},
+		{44, 0, 1, 0, a.incrementalAlterConfigs},
+		{46, 0, 0, 0, a.listPartitionReassignments},
+		{55, 0, 2, 0, a.describeQuorum},
+		{57, 0, 2, 0, a.updateFeatures},
+		{60, 0, 2, 0, a.describeCluster},
+		{61, 0, 0, 0, a.describeProducers},
+		{74, 0, 1, 0, a.listConfigResources},
+		{75, 0, 0, 0, a.describeTopicPartitions},
+	}
+}
+
+// newTable indexes the entries.
+func newTable(a *API) *table {
+	t := &table{entries: a.entries()}
+	for i := range t.entries {
+		e := &t.entries[i]
+		for len(t.byKey) <= int(e.key) {
+			t.byKey = append(t.byKey, nil)
+		}
+		t.byKey[e.key] = e
+	}
+	return t
+}
+
+// find finds a key; nil: it is not answered.
+func (t *table) find(key int16) *entry {
+	if key < 0 || int(key) >= len(t.byKey) {
+		return nil
+	}
+	return t.byKey[key]
+}
