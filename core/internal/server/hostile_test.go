@@ -200,3 +200,12 @@ func TestMaxConnectionsWaitsAndIsLive(t *testing.T) {
 		expect(t, b, 2, nil)
 	})
 }
+
+func TestNegativeIdleTimeoutIsNever(t *testing.T) {
+	inWorld(t, Options{Limits: limits(Limits{IdleTimeout: -time.Millisecond})}, func(w *world) {
+		c := w.dial()
+		time.Sleep(24 * time.Hour) // fake time
+		w.send(c, frame(1, nil))
+		expect(t, c, 1, nil)
+	})
+}

@@ -46,7 +46,7 @@ type Limits struct {
 	MaxConnectionsPerIP          int
 	MaxConnectionsPerIPOverrides map[netip.Addr]int
 	// IdleTimeout closes a connection that is silent and waits for nothing
-	// (connections.max.idle.ms, 10 min).
+	// (connections.max.idle.ms, 10 min; negative: never).
 	IdleTimeout time.Duration
 	// FrameTimeout is how long a frame may take from its first byte, plus the time
 	// that its bytes take at SlowestPeer (30 s).

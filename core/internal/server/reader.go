@@ -379,7 +379,7 @@ func (r *reader) expiredIdle() error {
 		active = r.last
 	}
 	due := active.Add(r.limits.IdleTimeout)
-	if !waits && !due.After(r.now) {
+	if !waits && r.limits.IdleTimeout > 0 && !due.After(r.now) {
 		return fmt.Errorf("%w: %v", errIdle, r.limits.IdleTimeout)
 	}
 	next := r.now.Add(r.limits.FrameTimeout)
