@@ -1,0 +1,6 @@
+// Command record plays transcripts against a real Kafka and rewrites their answers in place.
+//
+//	go run ./conformance/record -addr localhost:9092 [FILE...]
+//
+// Without files it records all of conformance/testdata. The broker should be fresh: transcripts create their topics.
+package main
