@@ -130,7 +130,11 @@ func (l *Log) rollFor(b record.Batch, a *AppendInfo) error {
 	if !full {
 		return nil
 	}
-	return l.roll(b.BaseOffset())
+	base := l.EndOffset() // not the batch's, so that a gap between segments is never ours
+	if b.LastOffset()-base > segment.OffsetsMax {
+		base = b.BaseOffset()
+	}
+	return l.roll(base)
 }
 
 // appended makes a written batch visible and notes its epoch and producer. Caller

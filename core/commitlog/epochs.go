@@ -134,6 +134,36 @@ func (c *epochCache) truncateStart(start kafka.Offset) bool {
 	return true
 }
 
+// first is where the first known epoch begins, NoOffset if none is known.
+func (c *epochCache) first() kafka.Offset {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if len(c.list) == 0 {
+		return kafka.NoOffset
+	}
+	return c.list[0].start
+}
+
+// prepend puts epochs before those that are known, which win where both say
+// something.
+func (c *epochCache) prepend(older []epochStart) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []epochStart
+	for _, e := range older {
+		if e.epoch <= c.list[0].epoch && e.start < c.list[0].start {
+			list = append(list, e)
+		}
+	}
+	rest := c.list
+	if n := len(list); n > 0 && list[n-1].epoch == rest[0].epoch {
+		rest = rest[1:]
+	}
+	if len(list) > 0 {
+		c.set(append(list, rest...))
+	}
+}
+
 // load reads the file. ok is false when there is none that can be believed.
 func (c *epochCache) load(fsys vfs.FS, name string) (ok bool, err error) {
 	b, err := vfs.ReadFile(fsys, name, epochFileMax)

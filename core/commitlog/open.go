@@ -15,6 +15,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/segment"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/metrics"
+	"github.com/mortisemq/mortise/core/record"
 )
 
 // Open opens the log in Options.Dir, or makes an empty one. Without Clean it
@@ -32,9 +33,21 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		return nil, fmt.Errorf("open log %s: %w", l.tp, err)
 	}
 	if err := l.load(ctx, &o, found); err != nil {
+		l.abandon()
 		return nil, fmt.Errorf("open log %s: %w", l.tp, err)
 	}
 	return l, nil
+}
+
+// abandon closes what a failed Open opened.
+func (l *Log) abandon() {
+	l.stop()
+	if list := l.segments.Load(); list != nil {
+		for _, s := range *list {
+			s.CloseFile()
+		}
+	}
+	l.producers.Reset()
 }
 
 // newLog is a Log from options with their defaults.
@@ -72,6 +85,9 @@ func (l *Log) load(ctx context.Context, o *Options, found *files) error {
 	if err := l.checkMetadata(found.metadata); err != nil {
 		return err
 	}
+	if !o.Clean { // for all that is known, no name of a file is durable
+		l.fresh, l.made = len(found.logs) > 0, true
+	}
 	rebuildEpochs := false
 	if found.epochs {
 		ok, err := l.epochs.load(l.fs, l.epochPath())
@@ -82,14 +98,14 @@ func (l *Log) load(ctx context.Context, o *Options, found *files) error {
 	}
 	l.snapshots = found.snapshots
 	list := l.openSegments(o, found)
-	l.segments.Store(&list)
+	l.publish(list)
 	recovered := map[*segment.Segment]bool{}
 	if !o.Clean && len(found.logs) > 0 {
 		var err error
 		if list, err = l.recover(ctx, o, list, recovered); err != nil {
 			return err
 		}
-		l.segments.Store(&list)
+		l.publish(list)
 	}
 	if list[len(list)-1].Next() == kafka.NoOffset {
 		if err := list[len(list)-1].Load(); err != nil {
@@ -257,8 +273,37 @@ func (l *Log) loadEpochs(rebuild bool) error {
 		}
 	}
 	l.epochs.truncateEnd(l.EndOffset() + 1)
+	if err := l.extendEpochs(); err != nil {
+		return err
+	}
 	l.epochs.truncateStart(l.StartOffset())
 	return l.epochs.write(l.fs, l.epochPath(), false)
+}
+
+// extendEpochs reads the epochs of batches before the first known one: the log
+// start went back because its checkpoint was lost.
+func (l *Log) extendEpochs() error {
+	first := l.epochs.first()
+	if first == kafka.NoOffset || first <= l.StartOffset() {
+		return nil
+	}
+	var older epochCache
+	for _, s := range l.list() {
+		if s.Base() >= first {
+			break
+		}
+		err := s.Visit(max(s.Base(), l.StartOffset()), func(head record.Batch, _ func() (record.Batch, error)) error {
+			if e := head.LeaderEpoch(); head.BaseOffset() < first && e > older.latest() {
+				older.assign(e, head.BaseOffset())
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	l.epochs.prepend(older.list)
+	return nil
 }
 
 // leftover tells whether a file is one that tidy removes or renames.

@@ -13,77 +13,120 @@ import (
 // not hold, as Kafka's LogLoader does; but it never cuts below the recovery point.
 // It returns the segments that stay, and marks those that it read.
 func (l *Log) recover(ctx context.Context, o *Options, list []*segment.Segment, read map[*segment.Segment]bool) ([]*segment.Segment, error) {
-	point := max(o.RecoveryPoint, 0)
-	first := find(list, point)
-	total := int64(0)
+	r := recovery{log: l, o: o, point: max(o.RecoveryPoint, 0), list: list, read: read, epoch: kafka.NoLeaderEpoch}
+	first := find(list, r.point)
 	for _, s := range list[first:] {
-		total += s.Size()
+		r.total += s.Size()
 	}
-	done := int64(0)
-	for i := first; i < len(list); i++ {
+	for i := first; i < len(r.list); i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s := list[i]
-		size := s.Size()
-		progress := func(n int64) {
-			if o.Progress != nil {
-				o.Progress(done+n, total)
-			}
-		}
-		if i > first && list[i-1].Next() > s.Base() {
-			return nil, fmt.Errorf("%w: %s begins before offset %d, where the segment before it ends", ErrCorrupt, s.Path(segment.Log), list[i-1].Next())
-		}
-		r, err := s.Recover(point, l.visitRecovered, progress)
-		if err != nil {
+		if err := r.segment(i); err != nil {
 			return nil, err
 		}
-		read[s] = true
-		l.metrics.recoveredBytes.Add(uint64(r.Bytes))
-		if r.Torn != nil {
-			if list, err = l.cutTorn(o, list, i, size, r); err != nil {
-				return nil, err
-			}
-		}
-		if err := s.SaveIndexes(i+1 < len(list)); err != nil {
-			return nil, err
-		}
-		s.CloseFile()
-		if i+1 < len(list) {
-			s.SetNext(list[i+1].Base())
-		}
-		done += size
-		progress(0)
 	}
-	return list, nil
+	return r.list, nil
 }
 
-// cutTorn drops what follows the last good batch of segment i, and the segments
-// after it; or refuses when that was on the disk already.
-func (l *Log) cutTorn(o *Options, list []*segment.Segment, i int, size int64, r segment.Recovered) ([]*segment.Segment, error) {
-	s := list[i]
-	if o.RecoveryPoint != kafka.NoOffset && r.Next < o.RecoveryPoint {
-		return nil, fmt.Errorf("offset %d is below the recovery point %d, so it was on the disk: %w", r.Next, o.RecoveryPoint, r.Torn)
+// recovery is the state of one recover.
+type recovery struct {
+	log         *Log
+	o           *Options
+	point       kafka.Offset
+	list        []*segment.Segment
+	read        map[*segment.Segment]bool
+	epoch       kafka.LeaderEpoch // of the last good batch
+	done, total int64
+}
+
+// segment recovers segment i. The list gets shorter when the log ends in it.
+func (r *recovery) segment(i int) error {
+	s, size := r.list[i], r.list[i].Size()
+	found, err := s.Recover(r.point, r.visit, func(n int64) { r.progress(r.done + n) })
+	if err != nil {
+		return err
 	}
-	l.metrics.tornBytes.Add(uint64(size - r.Bytes))
-	l.log.Warn("cutting off what a crash left unfinished", "partition", l.tp.String(), "end", int64(r.Next),
-		"bytes", size-r.Bytes, "later_segments", len(list)-i-1, "found", r.Torn)
-	if err := s.CutTorn(); err != nil {
-		return nil, err
+	r.read[s] = true
+	r.log.metrics.recoveredBytes.Add(uint64(found.Bytes))
+	if found.Torn == nil {
+		found.Torn = r.parted(i, found.Next)
 	}
-	for _, later := range list[i+1:] {
+	if found.Torn != nil {
+		if err := r.cut(i, size, found); err != nil {
+			return err
+		}
+	}
+	last := i+1 == len(r.list)
+	if err := s.SaveIndexes(!last); err != nil {
+		return err
+	}
+	s.CloseFile()
+	if !last {
+		s.SetNext(r.list[i+1].Base())
+	}
+	r.done += size
+	r.progress(r.done)
+	return nil
+}
+
+// parted tells why the segment after i, which ends at next, can't follow it. A log
+// is written without gaps between segments; compaction makes some, but only where
+// all is on the disk. So a gap beyond the recovery point is data that a power
+// failure took, and an overlap is a deleted segment that came back.
+func (r *recovery) parted(i int, next kafka.Offset) error {
+	if i+1 == len(r.list) {
+		return nil
+	}
+	base := r.list[i+1].Base()
+	if next == base || next < r.point || base-r.list[i].Base() > segment.OffsetsMax {
+		return nil
+	}
+	return fmt.Errorf("%w: segment %d ends at offset %d, the one after it begins at %d", ErrCorrupt, r.list[i].Base(), next, base)
+}
+
+func (r *recovery) progress(n int64) {
+	if r.o.Progress != nil {
+		r.o.Progress(n, r.total)
+	}
+}
+
+// cut drops what follows the last good batch of segment i, and the segments after
+// it; or refuses when that was on the disk already.
+func (r *recovery) cut(i int, size int64, found segment.Recovered) error {
+	l, s := r.log, r.list[i]
+	if found.Next < r.point && r.point > r.o.StartOffset { // below the log start it is no loss
+		return fmt.Errorf("offset %d is below the recovery point %d, so it was on the disk: %w", found.Next, r.point, found.Torn)
+	}
+	l.metrics.tornBytes.Add(uint64(size - found.Bytes))
+	l.log.Warn("cutting off what a crash left unfinished", "partition", l.tp.String(), "end", int64(found.Next),
+		"bytes", size-found.Bytes, "later_segments", len(r.list)-i-1, "found", found.Torn)
+	if found.Bytes < size {
+		if err := s.CutTorn(); err != nil {
+			return err
+		}
+	}
+	for _, later := range r.list[i+1:] {
 		l.metrics.tornBytes.Add(uint64(later.Size()))
 		if err := later.MarkDeleted(); err != nil {
-			return nil, err
+			return err
 		}
 		l.removeSegment(later, 0)
 	}
-	return list[: i+1 : i+1], nil
+	r.list = r.list[: i+1 : i+1]
+	return nil
 }
 
-// visitRecovered takes the epochs of a batch that was read by recovery.
-func (l *Log) visitRecovered(b record.Batch) error {
-	l.noteEpoch(b)
+// visit takes the epoch of a batch that was read. Epochs that go back are batches
+// of a segment that was truncated away.
+func (r *recovery) visit(b record.Batch) error {
+	if e := b.LeaderEpoch(); e >= 0 {
+		if e < r.epoch {
+			return fmt.Errorf("%w from %d to %d at offset %d", segment.ErrStop, r.epoch, e, b.BaseOffset())
+		}
+		r.epoch = e
+	}
+	r.log.noteEpoch(b)
 	return nil
 }
 

@@ -66,6 +66,11 @@ func (l *Log) cutSince(cuts uint64) bool {
 // syncSegments makes the segments from point on durable, and the folder and the
 // epochs if files were made.
 func (l *Log) syncSegments(list []*segment.Segment, point kafka.Offset, fresh, made bool) error {
+	if fresh { // first: what was deleted must not come back between newer data
+		if err := l.syncDirs(made); err != nil {
+			return err
+		}
+	}
 	for _, s := range list[find(list, point):] {
 		if s.Size() == 0 || (s.Next() <= point && !fresh) {
 			continue
@@ -81,12 +86,11 @@ func (l *Log) syncSegments(list []*segment.Segment, point kafka.Offset, fresh, m
 			l.log.Warn("index was not written, recovery would build it again", "partition", l.tp.String(), "err", err)
 		}
 	}
-	if err := l.epochs.write(l.fs, l.epochPath(), true); err != nil {
-		return err
-	}
-	if !fresh {
-		return nil
-	}
+	return l.epochs.write(l.fs, l.epochPath(), true)
+}
+
+// syncDirs makes the names of files durable, and the folder's own if it is new.
+func (l *Log) syncDirs(made bool) error {
 	if made {
 		if err := l.fs.SyncDir(filepath.Dir(l.dir.Path())); err != nil {
 			return err

@@ -11,6 +11,10 @@ import (
 // that its leader does not have. Inside a batch it drops the whole batch. Ranges in
 // flight keep their bytes. The owner must write the recovery point's checkpoint
 // before it acknowledges later appends.
+//
+// Unlike all else that holds the append lock, it waits for the disk: what was cut
+// off must not come back between newer data. Followers do it after a change of
+// leader, when they append nothing.
 func (l *Log) Truncate(to kafka.Offset) error {
 	l.ctl.Lock()
 	defer l.ctl.Unlock()
@@ -26,10 +30,14 @@ func (l *Log) Truncate(to kafka.Offset) error {
 	if to < list[0].Base() {
 		return l.truncateFully(to)
 	}
-	l.cuts++
+	l.cuts, l.fresh = l.cuts+1, true
 	keep := find(list, to) + 1
 	for _, s := range list[keep:] {
 		l.discard(s, "truncation")
+	}
+	l.dropSnapshots(func(at kafka.Offset) bool { return at > to })
+	if err := l.fs.SyncDir(l.dir.Path()); err != nil { // before the cut: a segment that came back would leave a hole
+		return l.fail(err)
 	}
 	kept := append([]*segment.Segment(nil), list[:keep]...)
 	last := kept[keep-1]
@@ -89,7 +97,7 @@ func (l *Log) TruncateFullyAndStartAt(offset kafka.Offset) error {
 
 // truncateFully is TruncateFullyAndStartAt. Caller holds ctl and mu.
 func (l *Log) truncateFully(offset kafka.Offset) error {
-	l.cuts++
+	l.cuts, l.fresh = l.cuts+1, true
 	if err := l.startOver(offset); err != nil {
 		return l.fail(err)
 	}
@@ -108,6 +116,9 @@ func (l *Log) startOver(offset kafka.Offset) error {
 	l.recovery.Store(int64(offset))
 	l.producers.Reset()
 	l.dropSnapshots(func(kafka.Offset) bool { return true })
+	if err := l.fs.SyncDir(l.dir.Path()); err != nil { // as Truncate does, for the same reason
+		return err
+	}
 	l.epochs.truncateEnd(0)
 	return l.epochs.write(l.fs, l.epochPath(), false)
 }

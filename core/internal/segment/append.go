@@ -87,7 +87,7 @@ func undo(h *handle, pos int64, err error) error {
 func (s *Segment) note(b record.Batch, pos, nowMS int64) {
 	st := s.st
 	st.index(s.base, &s.ts, b, pos, int64(len(b)), s.dir.IndexInterval.Load())
-	st.pushTail(int64(b.BaseOffset()), pos)
+	st.pushTail(mark{s.next.Load(), int64(b.BaseOffset()), pos})
 	s.modified = nowMS
 	s.size.Store(pos + int64(len(b)))
 	s.next.Store(int64(b.NextOffset()))
@@ -120,7 +120,7 @@ type RollRules struct {
 // a new segment, by the rules of Kafka's LogSegment.shouldRoll.
 func (s *Segment) ShouldRoll(r RollRules, size int64, last kafka.Offset, maxTimestamp, nowMS int64) (bool, error) {
 	have := s.size.Load()
-	if s.rel(last) > int64(relativeMax) {
+	if s.rel(last) > int64(OffsetsMax) {
 		return true, nil
 	}
 	if have == 0 {

@@ -19,6 +19,9 @@ var (
 	ErrTooManyFiles = errors.New("out of file descriptors: raise the open-file limit (ulimit -n)")
 	// ErrDeleted means that the segment was deleted while it was looked at.
 	ErrDeleted = errors.New("segment was deleted")
+	// ErrStop is what a visitor of Recover wraps to say that the data ends before
+	// the batch that it was given.
+	ErrStop = errors.New("not a continuation of the log")
 )
 
 // corrupt makes an ErrCorrupt with its place.
@@ -26,6 +29,6 @@ func corrupt(name string, pos int64, format string, args ...any) error {
 	return fmt.Errorf("%w: %s at byte %d: %s", ErrCorrupt, name, pos, fmt.Sprintf(format, args...))
 }
 
-// relativeMax is the largest distance from a segment's base that its indexes can
+// OffsetsMax is the largest distance from a segment's base that its indexes can
 // hold.
-const relativeMax = kafka.Offset(1<<31 - 1)
+const OffsetsMax = kafka.Offset(1<<31 - 1)

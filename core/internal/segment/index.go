@@ -144,8 +144,9 @@ const (
 	hintMarks = 4
 )
 
-// mark says that the batch boundary at pos is where offset begins.
-type mark struct{ offset, pos int64 }
+// mark is a batch boundary at pos: what is before it ends at prev, the batch
+// behind it begins at offset. They differ where offsets have a gap.
+type mark struct{ prev, offset, pos int64 }
 
 // state is what is in memory of a segment that is in use. Guarded by Segment.mu.
 type state struct {
@@ -173,8 +174,8 @@ func (st *state) unsaved() int {
 }
 
 // pushTail remembers a batch that was appended.
-func (st *state) pushTail(offset, pos int64) {
-	st.tail[st.tails%tailMarks] = mark{offset, pos}
+func (st *state) pushTail(m mark) {
+	st.tail[st.tails%tailMarks] = m
 	st.tails++
 }
 
@@ -187,12 +188,12 @@ func (st *state) pushHint(m mark) {
 // start is where to read from to get offset, if memory knows.
 func (st *state) start(offset int64) (mark, bool) {
 	for i := st.tails - 1; i >= max(0, st.tails-tailMarks); i-- {
-		if m := st.tail[i%tailMarks]; m.offset <= offset {
+		if m := st.tail[i%tailMarks]; m.prev <= offset {
 			return m, true
 		}
 	}
 	for _, m := range st.hints[:min(st.hint, hintMarks)] {
-		if m.offset == offset {
+		if m.prev <= offset && offset <= m.offset {
 			return m, true
 		}
 	}
@@ -202,7 +203,7 @@ func (st *state) start(offset int64) (mark, bool) {
 // exact is the boundary at which offset begins, if memory knows.
 func (st *state) exact(offset int64) (mark, bool) {
 	m, ok := st.start(offset)
-	return m, ok && m.offset == offset
+	return m, ok && offset <= m.offset
 }
 
 // cut is the last batch boundary at or before pos, if memory knows.

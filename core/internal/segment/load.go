@@ -168,7 +168,9 @@ func (s *Segment) walk(h *handle, st *state, end int64) (next kafka.Offset, ts s
 			return next, ts, err
 		}
 		st.index(s.base, &ts, head, sc.pos, sc.size, s.dir.IndexInterval.Load())
-		st.pushTail(int64(head.BaseOffset()), sc.pos)
+		if sc.pos > pos || pos == 0 { // what is before the first one was not looked at
+			st.pushTail(mark{int64(next), int64(head.BaseOffset()), sc.pos})
+		}
 		next = head.NextOffset()
 		sc.skip()
 	}
@@ -176,7 +178,7 @@ func (s *Segment) walk(h *handle, st *state, end int64) (next kafka.Offset, ts s
 
 // follows checks that a batch can come after offset next.
 func (s *Segment) follows(h *handle, pos int64, head record.Batch, next kafka.Offset) error {
-	if head.BaseOffset() < next || head.LastOffsetDelta() < 0 || head.LastOffset()-s.base > relativeMax {
+	if head.BaseOffset() < next || head.LastOffsetDelta() < 0 || head.LastOffset()-s.base > OffsetsMax {
 		return corrupt(h.file.Name(), pos, "batch has offsets %d to %d, want them from %d on", head.BaseOffset(), head.LastOffset(), next)
 	}
 	return nil

@@ -15,8 +15,8 @@ type Request struct {
 // Found is what Read found.
 type Found struct {
 	Range *Range // nil: nothing fits
-	// First is the offset at which the range begins: the base of its first batch,
-	// or an offset in a gap before it. Next is the offset after its last batch.
+	// First is the base of the first batch. Next is where to read on: the offset
+	// after the last batch, or a later one if there is a gap behind it.
 	First, Next kafka.Offset
 	TooLarge    bool // the first batch is larger than MaxBytes
 }
@@ -71,7 +71,7 @@ func (s *Segment) look(r Request) (l lookup) {
 	st := s.st
 	l.offsets, l.size = st.offsets, s.size.Load()
 	if next := s.next.Load(); int64(r.Upper) >= next {
-		l.end, l.haveEnd = mark{next, l.size}, true
+		l.end, l.haveEnd = mark{next, next, l.size}, true
 	} else {
 		l.end, l.haveEnd = st.exact(int64(r.Upper))
 	}
@@ -92,7 +92,7 @@ func (s *Segment) locate(h *handle, l *lookup, r Request) (Found, error) {
 		if err != nil || head == nil {
 			return Found{First: r.From, Next: r.From}, err
 		}
-		l.start = mark{int64(head.BaseOffset()), sc.pos}
+		l.start = mark{int64(r.From), int64(head.BaseOffset()), sc.pos}
 	}
 	if !l.haveEnd {
 		if err := s.findUpper(&sc, l, r.Upper); err != nil {
@@ -106,7 +106,7 @@ func (s *Segment) locate(h *handle, l *lookup, r Request) (Found, error) {
 			return Found{}, err
 		}
 	}
-	f := Found{First: kafka.Offset(l.start.offset), Next: kafka.Offset(end.offset)}
+	f := Found{First: kafka.Offset(l.start.offset), Next: kafka.Offset(end.prev)}
 	if end.pos <= l.start.pos { // the first batch is too large
 		f.TooLarge, f.Next = true, r.From
 		if !r.MinOne || l.end.pos <= l.start.pos {
@@ -118,7 +118,7 @@ func (s *Segment) locate(h *handle, l *lookup, r Request) (Found, error) {
 		if err != nil {
 			return f, err
 		}
-		end = mark{int64(head.NextOffset()), sc.pos + sc.size}
+		end = mark{int64(head.NextOffset()), int64(head.NextOffset()), sc.pos + sc.size}
 		f.Next = head.NextOffset()
 	}
 	if !l.haveEnd || end.pos < l.size {
@@ -131,15 +131,25 @@ func (s *Segment) locate(h *handle, l *lookup, r Request) (Found, error) {
 // findUpper walks to the boundary before the batch that ends at or after upper.
 func (s *Segment) findUpper(sc *scanner, l *lookup, upper kafka.Offset) error {
 	sc.pos = max(l.offsets.floor(s.rel(upper)), l.start.pos)
-	head, err := sc.seek(upper)
-	if err != nil {
-		return err
+	prev := kafka.NoOffset
+	for {
+		head, err := sc.head()
+		if err != nil {
+			return err
+		}
+		if head == nil || head.LastOffset() >= upper {
+			l.end = mark{int64(upper), int64(upper), sc.pos}
+			if head != nil {
+				l.end.offset = int64(head.BaseOffset())
+			}
+			if l.end.prev = min(l.end.prev, l.end.offset); prev != kafka.NoOffset {
+				l.end.prev = int64(prev)
+			}
+			return nil
+		}
+		prev = head.NextOffset()
+		sc.skip()
 	}
-	l.end = mark{int64(upper), sc.pos}
-	if head != nil {
-		l.end.offset = int64(min(upper, head.BaseOffset()))
-	}
-	return nil
 }
 
 // findCut walks to the last batch boundary at or before limit, which lies inside
@@ -149,18 +159,23 @@ func (s *Segment) findCut(sc *scanner, l *lookup, limit int64) (mark, error) {
 		return l.cut, nil
 	}
 	sc.pos = max(l.offsets.floorPos(limit), l.start.pos)
+	prev := kafka.NoOffset
 	for {
 		head, err := sc.head()
 		if err != nil {
 			return mark{}, err
 		}
-		at := mark{l.end.offset, sc.pos}
-		if head != nil {
-			at.offset = int64(head.BaseOffset())
+		if head == nil { // never: limit is inside
+			return l.end, nil
 		}
-		if head == nil || sc.pos+sc.size > limit {
+		if sc.pos+sc.size > limit {
+			at := mark{int64(prev), int64(head.BaseOffset()), sc.pos}
+			if prev == kafka.NoOffset { // nobody looked at the batch before
+				at.prev = at.offset
+			}
 			return at, nil
 		}
+		prev = head.NextOffset()
 		sc.skip()
 	}
 }

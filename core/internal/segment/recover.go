@@ -28,8 +28,8 @@ type Recovered struct {
 
 // Recover reads the file from the batch that holds offset from, checks every
 // batch's checksum and order, and builds the indexes for what is good. It stops
-// at the first bad batch and changes no file: Cut and SaveIndexes do. visit gets
-// every good batch; progress the bytes read so far.
+// at the first bad batch and changes no file: CutTorn and SaveIndexes do. visit
+// gets every good batch before it is counted, and may end the data with ErrStop; progress the bytes read so far.
 //
 // Batches before from are trusted if the index on disk leads to them; otherwise
 // all of the file is read.
@@ -124,10 +124,13 @@ func (r *recovery) run(visit func(record.Batch) error, progress func(int64)) err
 		if r.torn = r.s.follows(r.h, r.pos, b, r.next); r.torn != nil {
 			return nil
 		}
-		r.take(b)
-		if err := visit(b); err != nil {
+		if err := visit(b); errors.Is(err, ErrStop) {
+			r.torn = corrupt(r.h.file.Name(), r.pos, "%v", err)
+			return nil
+		} else if err != nil {
 			return err
 		}
+		r.take(b)
 		if len(rest) == 0 && progress != nil {
 			progress(r.pos)
 		}
@@ -138,7 +141,9 @@ func (r *recovery) run(visit func(record.Batch) error, progress func(int64)) err
 // take takes a good batch into account.
 func (r *recovery) take(b record.Batch) {
 	r.st.index(r.s.base, &r.ts, b, r.pos, int64(len(b)), r.s.dir.IndexInterval.Load())
-	r.st.pushTail(int64(b.BaseOffset()), r.pos)
+	if r.next > r.s.base || r.pos == 0 {
+		r.st.pushTail(mark{int64(r.next), int64(b.BaseOffset()), r.pos})
+	}
 	r.next = b.NextOffset()
 	r.pos += int64(len(b))
 }
