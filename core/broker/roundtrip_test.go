@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/mortisemq/mortise/core/brokertest"
@@ -123,5 +124,13 @@ func TestAdminTellsWhenReady(t *testing.T) {
 	}
 	if r.StatusCode != http.StatusOK || ready.State != "running" || ready.Recovery.LogsDone != 3 || ready.Recovery.LogsTotal != 3 {
 		t.Errorf("%d %s, want 200, running and 3 of 3 logs", r.StatusCode, body)
+	}
+}
+
+// create makes a topic through the protocol.
+func create(t *testing.T, c *kgo.Client, name string) {
+	t.Helper()
+	if _, err := kadm.NewClient(c).CreateTopic(t.Context(), 1, 1, nil, name); err != nil {
+		t.Fatal(err)
 	}
 }
