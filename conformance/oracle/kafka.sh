@@ -8,6 +8,7 @@
 #   kafka.sh tool CLASS ARGS…      run one of Kafka's command-line tools
 #
 # The controller listens on PORT+1. Extra K=V are lines of server.properties.
+# The cluster has no eligible leader replicas (KIP-966), which would give min.insync.replicas a value for all brokers.
 # MORTISE_CACHE holds the jars (default ~/.cache/mortise). KAFKA_HEAP is the heap (default 512m).
 set -euo pipefail
 
@@ -65,7 +66,7 @@ start() { # DIR PORT [K=V…]
   dir=$(cd "$dir" && pwd)
   write_properties "$dir" "${@:2}" >"$dir/server.properties"
   if [[ ! -e "$dir/data/meta.properties" ]]; then
-    java_run kafka.tools.StorageTool format -t "$cluster_id" -c "$dir/server.properties" >"$dir/format.log" 2>&1 ||
+    java_run kafka.tools.StorageTool format --feature eligible.leader.replicas.version=0 -t "$cluster_id" -c "$dir/server.properties" >"$dir/format.log" 2>&1 ||
       { cat "$dir/format.log" >&2; return 1; }
   fi
   local heap="${KAFKA_HEAP:-512m}"
@@ -106,5 +107,5 @@ start) fetch_jars; start "${@:2}" ;;
 stop) stop "$2" TERM ;;
 kill) stop "$2" KILL ;;
 tool) fetch_jars; java_run "${@:2}" ;;
-*) sed -n '2,12p' "$0" >&2; exit 2 ;;
+*) sed -n 2,13p "$0" >&2; exit 2 ;;
 esac
