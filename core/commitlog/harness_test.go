@@ -35,8 +35,8 @@ type promise struct {
 	// written is every batch that was ever given to the log at an offset. Whatever
 	// a log holds must be one of them.
 	written map[kafka.Offset][]record.Batch
-	// current is what the log holds, in order.
-	current []record.Batch
+	// current is what the log holds, in order; gone came before it, below the start.
+	current, gone []record.Batch
 	// Batches of current in [from, to) must survive.
 	from, to kafka.Offset
 	// point and start are what the owner's checkpoints say.
@@ -62,8 +62,8 @@ type rig struct {
 	log   *commitlog.Log
 	rand  *rand.Rand
 	epoch kafka.LeaderEpoch
-	stamp int64 // timestamp of the last record; they only rise
-	sent  int32 // sequence numbers used by the idempotent producer
+	stamp int64                      // timestamp of the last record; they only rise
+	sent  map[kafka.ProducerID]int32 // sequence numbers used
 }
 
 func newRig(fsys vfs.FS, seed uint64) *rig {
@@ -74,6 +74,7 @@ func newRig(fsys vfs.FS, seed uint64) *rig {
 		rand:    rand.New(rand.NewPCG(seed, 1)),
 		epoch:   1,
 		stamp:   1_700_000_000_000,
+		sent:    map[kafka.ProducerID]int32{},
 	}
 }
 
@@ -103,13 +104,20 @@ func (r *rig) open(clean bool) (err error) {
 	return err
 }
 
-const idempotent kafka.ProducerID = 7
+// The producers with an id: one idempotent, one transactional, one that appears
+// after a crash.
+const (
+	idempotent    kafka.ProducerID = 7
+	transactional kafka.ProducerID = 8
+	newcomer      kafka.ProducerID = 9
+)
 
 // build makes a batch of one to four records.
 func (r *rig) build(producer kafka.ProducerID) record.Batch {
 	o := record.PlainOptions(record.None)
 	if producer >= 0 {
-		o.ProducerID, o.ProducerEpoch, o.BaseSequence = producer, 0, r.sent
+		o.ProducerID, o.ProducerEpoch, o.BaseSequence = producer, 0, r.sent[producer]
+		o.Transactional = producer == transactional
 	}
 	b := record.NewBuilder(o)
 	for range 1 + r.rand.IntN(4) {
@@ -133,12 +141,24 @@ func (r *rig) info(b record.Batch) commitlog.AppendInfo {
 
 // append appends a batch. A failed one may be found after a crash all the same.
 func (r *rig) append(producer kafka.ProducerID) error {
-	b := r.build(producer)
+	return r.appendBatch(r.build(producer), commitlog.OriginClient)
+}
+
+// endTxn appends the marker that ends the transactional producer's transaction.
+func (r *rig) endTxn(how record.ControlType) error {
+	r.stamp += 10
+	m := record.EndTxnMarker{Type: how, ProducerID: transactional, TimestampMS: r.stamp}
+	return r.appendBatch(m.Batch(), commitlog.OriginCoordinator)
+}
+
+func (r *rig) appendBatch(b record.Batch, origin commitlog.Origin) error {
 	end := r.log.EndOffset()
 	kept := slices.Clone(b)
 	kept.Assign(end, r.epoch)
 	r.written[end] = append(r.written[end], kept)
-	done, err := r.log.Append(b, r.epoch, r.info(b))
+	info := r.info(b)
+	info.Origin = origin
+	done, err := r.log.Append(b, r.epoch, info)
 	if err != nil {
 		return err
 	}
@@ -146,10 +166,15 @@ func (r *rig) append(producer kafka.ProducerID) error {
 		return fmt.Errorf("appended at %d (duplicate: %v), the log ended at %d", done.Base, done.Duplicate, end)
 	}
 	r.current = append(r.current, kept)
-	if producer >= 0 {
-		r.sent += kept.Count()
-	}
+	r.note(kept)
 	return nil
+}
+
+// note counts the sequence numbers of a batch.
+func (r *rig) note(b record.Batch) {
+	if b.ProducerID() >= 0 && !b.Control() {
+		r.sent[b.ProducerID()] = b.LastSequence() + 1
+	}
 }
 
 // sync makes durable what was appended so far.
@@ -170,19 +195,22 @@ func (r *rig) sync() error {
 func (r *rig) truncate(n int) error {
 	keep := max(0, len(r.current)-n)
 	to := r.log.EndOffset()
-	if keep < len(r.current) {
-		to = r.current[keep].BaseOffset()
+	switch {
+	case keep == len(r.current):
+	case keep > 0:
+		to = r.current[keep-1].NextOffset()
+	default:
+		to = r.current[0].BaseOffset()
 	}
 	r.to = min(r.to, to)
 	if err := r.log.Truncate(to); err != nil {
 		return err
 	}
 	r.current = r.current[:keep]
-	r.sent = 0
-	for _, b := range r.current {
-		if b.ProducerID() == idempotent {
-			r.sent = b.LastSequence() + 1
-		}
+	r.checkpoint() // as Truncate demands of its owner
+	clear(r.sent)
+	for _, b := range slices.Concat(r.gone, r.current) {
+		r.note(b)
 	}
 	return nil
 }
@@ -219,14 +247,19 @@ func (r *rig) startAt(to kafka.Offset) error {
 	if err := r.log.TruncateFullyAndStartAt(to); err != nil {
 		return err
 	}
-	r.current, r.sent = nil, 0
+	r.current, r.gone = nil, nil
+	clear(r.sent)
 	return nil
 }
 
 // forget drops what is below the log's start from the model.
 func (r *rig) forget() {
 	start := r.log.StartOffset()
-	r.current = slices.DeleteFunc(r.current, func(b record.Batch) bool { return b.LastOffset() < start })
+	n := 0
+	for n < len(r.current) && r.current[n].LastOffset() < start {
+		n++
+	}
+	r.gone, r.current = append(r.gone, r.current[:n]...), slices.Clone(r.current[n:])
 }
 
 // nextEpoch makes this broker leader again.
@@ -262,13 +295,13 @@ func walk(l *commitlog.Log) ([]record.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(got) == 0 || next <= at {
-			return nil, fmt.Errorf("read at %d of a log that ends at %d gave %d batches and goes on at %d", at, end, len(got), next)
+		if len(got) == 0 { // what follows is a gap, or lost
+			return all, nil
+		}
+		if next <= at || next > end {
+			return nil, fmt.Errorf("read at %d of a log that ends at %d goes on at %d", at, end, next)
 		}
 		all, at = append(all, got...), next
-	}
-	if at != end {
-		return nil, fmt.Errorf("the last batch ends before %d, the log before %d", at, end)
 	}
 	return all, nil
 }
@@ -288,8 +321,8 @@ func readAt(l *commitlog.Log, at kafka.Offset, maxBytes int) ([]record.Batch, ka
 	if err != nil {
 		return nil, s.Next, fmt.Errorf("read at %d: %w", at, err)
 	}
-	if first, last := batches[0], batches[len(batches)-1]; first.BaseOffset() != s.FirstBatchBase || last.NextOffset() != s.Next ||
-		first.BaseOffset() > at || first.LastOffset() < at {
+	if first, last := batches[0], batches[len(batches)-1]; first.BaseOffset() < s.FirstBatchBase || last.NextOffset() > s.Next ||
+		first.LastOffset() < at {
 		return nil, s.Next, fmt.Errorf("read at %d says [%d, %d), the batches are [%d, %d)", at, s.FirstBatchBase, s.Next, first.BaseOffset(), last.NextOffset())
 	}
 	return batches, s.Next, nil

@@ -11,21 +11,20 @@ import (
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
-	"github.com/mortisemq/mortise/core/vfs"
 )
 
 // verify opens what a crash left and says what is wrong with it; p is what was
 // promised.
-func (p *promise) verify(fsys vfs.FS, c clock.Clock, point kafka.Offset) error {
-	l, err := commitlog.Open(context.Background(), options(fsys, c, point, p.start))
+func (p *promise) verify(o commitlog.Options) error {
+	l, err := commitlog.Open(context.Background(), o)
 	if err != nil {
-		return fmt.Errorf("open with recovery point %d: %w", point, err)
+		return fmt.Errorf("open with recovery point %d: %w", o.RecoveryPoint, err)
 	}
 	all, err := walk(l)
 	if err != nil {
 		return fmt.Errorf("walk: %w", err)
 	}
-	err = errors.Join(p.covers(l.StartOffset(), all), consistent(l, all), writable(l, c, all))
+	err = errors.Join(p.covers(l.StartOffset(), all), p.consistent(l, all), writable(l, o.Clock, all))
 	if err != nil {
 		return fmt.Errorf("log [%d, %d) holds %s; promised [%d, %d) of %s: %w",
 			l.StartOffset(), l.EndOffset(), describe(all), p.from, p.to, describe(p.current), err)
@@ -37,13 +36,12 @@ func (p *promise) verify(fsys vfs.FS, c clock.Clock, point kafka.Offset) error {
 	if err := l.Close(true); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	return p.reopens(fsys, c, l.StartOffset(), after)
+	o.Clean, o.StartOffset, o.RecoveryPoint = true, l.StartOffset(), l.RecoveryPoint()
+	return reopens(o, after)
 }
 
 // reopens checks that a clean stop and start change nothing.
-func (p *promise) reopens(fsys vfs.FS, c clock.Clock, start kafka.Offset, want []record.Batch) error {
-	o := options(fsys, c, kafka.NoOffset, start)
-	o.Clean = true
+func reopens(o commitlog.Options, want []record.Batch) error {
 	l, err := commitlog.Open(context.Background(), o)
 	if err != nil {
 		return fmt.Errorf("open after a clean stop: %w", err)
@@ -90,7 +88,8 @@ func (p *promise) covers(start kafka.Offset, got []record.Batch) error {
 }
 
 // consistent checks that lookups by offset, time and epoch agree with the data.
-func consistent(l *commitlog.Log, all []record.Batch) error {
+// Epochs below a start that the owner has not written down may be gone.
+func (p *promise) consistent(l *commitlog.Log, all []record.Batch) error {
 	for i, b := range all {
 		at := max(b.LastOffset(), l.StartOffset())
 		got, _, err := readAt(l, at, 1)
@@ -100,7 +99,7 @@ func consistent(l *commitlog.Log, all []record.Batch) error {
 		if !same(got, all[i:i+1]) {
 			return fmt.Errorf("read at %d gave %s", at, describe(got))
 		}
-		if e := l.EpochOf(at); e != b.LeaderEpoch() {
+		if e := l.EpochOf(at); e != b.LeaderEpoch() && at >= p.from {
 			return fmt.Errorf("epoch of %d is %d, its batch says %d", at, e, b.LeaderEpoch())
 		}
 		found, ok, err := l.OffsetForTimestamp(b.MaxTimestamp(), l.EndOffset())
@@ -111,8 +110,8 @@ func consistent(l *commitlog.Log, all []record.Batch) error {
 		if i+1 < len(all) {
 			next = all[i+1].BaseOffset()
 		}
-		if i+1 == len(all) || all[i+1].LeaderEpoch() != b.LeaderEpoch() {
-			if err := epochEnds(l, b.LeaderEpoch(), next, i+1 == len(all)); err != nil {
+		if at >= p.from && (i+1 == len(all) || all[i+1].LeaderEpoch() != b.LeaderEpoch()) {
+			if err := epochEnds(l, b, next, i+1 == len(all)); err != nil {
 				return err
 			}
 		}
@@ -120,12 +119,13 @@ func consistent(l *commitlog.Log, all []record.Batch) error {
 	return nil
 }
 
-// epochEnds checks EpochEnd. The last epoch with data may have later ones without
-// data behind it, which end where they begin.
-func epochEnds(l *commitlog.Log, epoch kafka.LeaderEpoch, want kafka.Offset, last bool) error {
+// epochEnds checks EpochEnd for the epoch whose last batch is b; next is the offset
+// of the batch after it. Between them there may be a gap, and an epoch without data.
+func epochEnds(l *commitlog.Log, b record.Batch, next kafka.Offset, last bool) error {
+	epoch := b.LeaderEpoch()
 	e, end := l.EpochEnd(epoch)
-	if e != epoch || end != want {
-		return fmt.Errorf("epoch %d ends at %d (epoch %d), its last batch before %d", epoch, end, e, want)
+	if e != epoch || end < b.NextOffset() || end > next {
+		return fmt.Errorf("epoch %d ends at %d (epoch %d), want %d to %d", epoch, end, e, b.NextOffset(), next)
 	}
 	if latest := l.LatestEpoch(); last && latest < epoch {
 		return fmt.Errorf("latest epoch is %d, the data has %d", latest, epoch)
@@ -138,6 +138,7 @@ func epochEnds(l *commitlog.Log, epoch kafka.LeaderEpoch, want kafka.Offset, las
 func writable(l *commitlog.Log, c clock.Clock, all []record.Batch) error {
 	r := newRig(nil, 99)
 	r.log, r.epoch, r.stamp = l, max(l.LatestEpoch(), 1), 1_800_000_000_000
+	sender := newcomer
 	for _, b := range slices.Backward(all) {
 		if b.ProducerID() != idempotent {
 			continue
@@ -147,10 +148,11 @@ func writable(l *commitlog.Log, c clock.Clock, all []record.Batch) error {
 		if err != nil || !done.Duplicate || done.Base != b.BaseOffset() || done.Last != b.LastOffset() {
 			return fmt.Errorf("sending the producer's last batch [%d, %d] again gave %+v, %v", b.BaseOffset(), b.LastOffset(), done, err)
 		}
-		r.sent = b.LastSequence() + 1
+		r.note(b)
+		sender = idempotent
 		break
 	}
-	for _, producer := range []kafka.ProducerID{kafka.NoProducerID, idempotent, kafka.NoProducerID} {
+	for _, producer := range []kafka.ProducerID{kafka.NoProducerID, sender, kafka.NoProducerID} {
 		if err := r.append(producer); err != nil {
 			return fmt.Errorf("append (producer %d): %w", producer, err)
 		}
