@@ -2,14 +2,12 @@ package vfs
 
 import (
 	"cmp"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -42,44 +40,6 @@ func NewMem() *Mem { return NewMemWithClock(clock.System{}) }
 // NewMemWithClock returns an empty disk whose modification times come from c.
 func NewMemWithClock(c clock.Clock) *Mem {
 	return &Mem{clock: c, root: newMemDir(), locks: map[*memFile]bool{}}
-}
-
-// memNode is a *memDir or a *memFile.
-type memNode interface{ isDir() bool }
-
-// memDir is a folder: its entries now, and those that a crash would leave.
-type memDir struct {
-	entries map[string]memNode
-	durable map[string]memNode
-	pending [][]memChange // steps since the last SyncDir, oldest first
-}
-
-// memChange sets an entry, or removes it (nil).
-type memChange struct {
-	name string
-	node memNode
-}
-
-func newMemDir() *memDir {
-	return &memDir{entries: map[string]memNode{}, durable: map[string]memNode{}}
-}
-
-func (*memDir) isDir() bool { return true }
-
-// step changes entries as one step that a crash keeps or loses as a whole.
-func (d *memDir) step(changes ...memChange) {
-	apply(d.entries, changes)
-	d.pending = append(d.pending, changes)
-}
-
-func apply(entries map[string]memNode, changes []memChange) {
-	for _, c := range changes {
-		if c.node == nil {
-			delete(entries, c.name)
-		} else {
-			entries[c.name] = c.node
-		}
-	}
 }
 
 // SetCapacity bounds the bytes of all files; 0 takes the bound away. A write
@@ -334,85 +294,6 @@ func (m *Mem) SyncDir(name string) error {
 	}
 	dir.sync()
 	return nil
-}
-
-func (d *memDir) sync() {
-	for _, changes := range d.pending {
-		apply(d.durable, changes)
-	}
-	d.pending = nil
-}
-
-// Lock implements FS.
-func (m *Mem) Lock(name string, content []byte) (io.Closer, error) {
-	h, err := m.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	f := h.(*memHandle).file
-	m.mu.Lock()
-	if m.locks[f] {
-		holder := strings.TrimSpace(string(f.data))
-		m.mu.Unlock()
-		return nil, &LockedError{name, holder}
-	}
-	m.locks[f] = true
-	m.mu.Unlock()
-	if err := h.Truncate(0); err != nil {
-		return nil, err
-	}
-	if _, err := h.WriteAt(content, 0); err != nil {
-		return nil, err
-	}
-	return &memLock{m, f}, nil
-}
-
-type memLock struct {
-	mem  *Mem
-	file *memFile
-}
-
-// Close gives the lock up.
-func (l *memLock) Close() error {
-	l.mem.mu.Lock()
-	defer l.mem.mu.Unlock()
-	delete(l.mem.locks, l.file)
-	return nil
-}
-
-// Usage implements FS.
-func (m *Mem) Usage(string) (Usage, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	total := cmp.Or(m.capacity, 1<<50)
-	return Usage{Total: uint64(total), Available: uint64(max(0, total-m.used))}, nil
-}
-
-// memInfo implements fs.FileInfo.
-type memInfo struct {
-	name     string
-	size     int64
-	modified time.Time
-	dir      bool
-}
-
-func info(name string, node memNode) fs.FileInfo {
-	if f, ok := node.(*memFile); ok {
-		return memInfo{name, int64(len(f.data)), f.modified, false}
-	}
-	return memInfo{name: name, dir: true}
-}
-
-func (i memInfo) Name() string       { return i.name }
-func (i memInfo) Size() int64        { return i.size }
-func (i memInfo) ModTime() time.Time { return i.modified }
-func (i memInfo) IsDir() bool        { return i.dir }
-func (i memInfo) Sys() any           { return nil }
-func (i memInfo) Mode() fs.FileMode {
-	if i.dir {
-		return fs.ModeDir | 0o755
-	}
-	return 0o644
 }
 
 var _ FS = (*Mem)(nil)
