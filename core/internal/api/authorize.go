@@ -53,10 +53,6 @@ func (a *API) authorizeCluster(r *wire.Request, op Operation) bool {
 	return a.authorize(r, op, ResourceCluster, clusterResourceName)
 }
 
-// noOperations is the answer when nobody asked for the operations that are
-// allowed.
-const noOperations int32 = -1 << 31
-
 // allowedOperations are the operations on a resource that the sender may do: one
 // bit for each number.
 func (a *API) allowedOperations(r *wire.Request, t ResourceType, name string) int32 {

@@ -76,6 +76,7 @@ func (b *background) run() {
 		l := b.ready[0]
 		b.ready = b.ready[1:]
 		work := l.work[0]
+		l.work[0] = nil
 		b.mu.Unlock()
 		work(b.ctx)
 		b.mu.Lock()

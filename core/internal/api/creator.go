@@ -22,7 +22,7 @@ const onDemandLane = ^uint64(0)
 // topicCreator makes topics that clients ask for, outside of their requests: each
 // name once, however many clients ask, and all that came together in one command.
 //
-// Lock order: mu is a leaf.
+// Lock order: mu before background.mu.
 type topicCreator struct {
 	a *API
 

@@ -19,6 +19,6 @@
 //   - An error becomes a code in one place (errors.go), and texts of Kafka's are
 //     Kafka's.
 //
-// Lock order: background.mu, creator.mu and the locks of the data plane are
-// leaves; none is held while another is taken or while anything is called.
+// Lock order: topicCreator.mu before background.mu. These and the locks of the data
+// plane are not held while work runs or anything outside is called.
 package api

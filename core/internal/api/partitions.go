@@ -21,7 +21,11 @@ type viewer struct {
 	img      *meta.Image
 	listener string
 	brokers  map[kafka.BrokerID]brokerView
+	arena    []int32 // room for the next lists of ids
 }
+
+// arenaIDs is how many ids are made room for at once.
+const arenaIDs = 1024
 
 // brokerView is what counts of a broker.
 type brokerView struct{ known, offline, reachable bool }
@@ -50,7 +54,7 @@ func (v *viewer) broker(id kafka.BrokerID) brokerView {
 // look shows one partition. A partition without a reachable leader is shown all
 // the same, with the error that makes clients look again.
 func (v *viewer) look(p *meta.Partition) partitionView {
-	out := partitionView{leader: p.Leader, replicas: ids(p.Replicas), isr: ids(p.ISR)}
+	out := partitionView{leader: p.Leader, replicas: v.ids(p.Replicas), isr: v.ids(p.ISR)}
 	for _, id := range p.Replicas {
 		if v.broker(id).offline {
 			out.offline = append(out.offline, int32(id))
@@ -64,6 +68,18 @@ func (v *viewer) look(p *meta.Partition) partitionView {
 		out.code, out.leader = errListenerNotFound, kafka.NoBroker
 	}
 	return out
+}
+
+// ids is the function of that name in memory that many lists share.
+func (v *viewer) ids(brokers []kafka.BrokerID) []int32 {
+	if len(v.arena)+len(brokers) > cap(v.arena) {
+		v.arena = make([]int32, 0, max(arenaIDs, len(brokers)))
+	}
+	first := len(v.arena)
+	for _, id := range brokers {
+		v.arena = append(v.arena, int32(id))
+	}
+	return v.arena[first:len(v.arena):len(v.arena)]
 }
 
 // ids are broker ids as numbers, never nil.
