@@ -61,8 +61,8 @@ func (a *API) produce(r *wire.Request) {
 	}
 	c.reserve(c.req.Len())
 	c.pending.Store(1)
-	if code := c.refuseAll(); code != kafka.None {
-		c.fillAll(code)
+	if c.untransacted() {
+		c.fillAll(kafka.ErrTransactionalIDAuthorizationFailed)
 	} else {
 		c.appendAll()
 	}
@@ -77,24 +77,20 @@ func (c *produceCall) reserve(n int) {
 	}
 }
 
-// refuseAll finds what is wrong with the request as a whole.
-func (c *produceCall) refuseAll() kafka.ErrorCode {
-	switch c.req.Acks {
-	case 0, 1, partition.AllReplicas:
-	default:
-		return kafka.ErrInvalidRequiredAcks
-	}
+// untransacted reports whether a batch is transactional although the request has
+// no transactional id: the whole request is refused then.
+func (c *produceCall) untransacted() bool {
 	if c.req.TransactionalID != nil {
-		return kafka.None
+		return false
 	}
 	for i := range c.req.Topics {
 		for _, p := range c.req.Topics[i].Partitions {
 			if b, _, err := record.Next(p.Records); err == nil && b.Transactional() {
-				return kafka.ErrTransactionalIDAuthorizationFailed
+				return true
 			}
 		}
 	}
-	return kafka.None
+	return false
 }
 
 // fillAll gives every partition the same error.
@@ -120,18 +116,13 @@ func (c *produceCall) appendAll() {
 // appendOne appends one partition's batch and notes the result.
 func (c *produceCall) appendOne(byID bool, t *wire.ProduceTopic, q *wire.ProducePartition) {
 	p, code := c.a.lookup(byID, t.Name, t.ID, q.Index)
-	if code == kafka.None {
-		code = c.admit(p)
-	}
 	var batch record.Batch
+	var message string
 	if code == kafka.None {
-		batch, code = onlyBatch(q.Records, c.r.Version)
-	}
-	if code == kafka.None && batch.Transactional() {
-		code = notInTransaction(c.r.Version)
+		batch, code, message = c.admit(p, q.Records)
 	}
 	if code != kafka.None {
-		c.results = append(c.results, wire.FailedProduce(q.Index, code, ""))
+		c.results = append(c.results, wire.FailedProduce(q.Index, code, message))
 		return
 	}
 	c.append.Batch, c.append.Acks, c.append.Version = batch, c.req.Acks, c.r.Version
@@ -169,30 +160,43 @@ func (w *produceWait) Synced(err error) {
 	w.call.done()
 }
 
-// admit checks whether the client may write to the topic at all.
-func (c *produceCall) admit(p *partition.Partition) kafka.ErrorCode {
+// admit makes the checks before the log's own, in Kafka's order, and takes the
+// batch out of the records.
+func (c *produceCall) admit(p *partition.Partition, records []byte) (record.Batch, kafka.ErrorCode, string) {
 	name := p.TopicPartition().Topic
 	if !c.a.authorize(c.r, OpWrite, ResourceTopic, name) {
-		return kafka.ErrTopicAuthorizationFailed
+		return nil, kafka.ErrTopicAuthorizationFailed, ""
 	}
-	if isInternalTopic(name) && string(c.r.ClientID) != adminClientID {
-		return kafka.ErrInvalidTopic
+	batch, code, message := onlyBatch(records, c.r.Version)
+	switch {
+	case code != kafka.None:
+		return nil, code, message
+	case c.req.Acks < partition.AllReplicas || c.req.Acks > 1:
+		return nil, kafka.ErrInvalidRequiredAcks, ""
+	case batch.Transactional():
+		return nil, notInTransaction(c.r.Version), ""
+	case isInternalTopic(name) && string(c.r.ClientID) != adminClientID:
+		return nil, kafka.ErrInvalidTopic, ""
 	}
-	return kafka.None
+	return batch, kafka.None, ""
 }
 
-// onlyBatch takes the one batch out of a partition's records. Kafka answers the
-// code alone.
-func onlyBatch(records []byte, version int16) (record.Batch, kafka.ErrorCode) {
+// onlyBatch takes the one batch out of a partition's records. Kafka explains
+// bytes that are no batch, and answers the code alone otherwise.
+func onlyBatch(records []byte, version int16) (record.Batch, kafka.ErrorCode, string) {
 	b, err := record.Only(records, version)
 	if err == nil {
-		return b, kafka.None
+		return b, kafka.None, ""
+	}
+	var explained *record.InvalidError
+	if errors.As(err, &explained) {
+		return nil, explained.Code, explained.Message
 	}
 	var ke *kafka.Error
 	if errors.As(err, &ke) {
-		return nil, ke.Code
+		return nil, ke.Code, ""
 	}
-	return nil, kafka.ErrCorruptMessage
+	return nil, kafka.ErrCorruptMessage, ""
 }
 
 // notInTransaction is the answer to a transactional batch of no transaction.

@@ -41,9 +41,10 @@ type fetchCall struct {
 	r   *wire.Request
 	req wire.FetchRequest
 
-	session     *fetchSession // nil: none
-	sessionID   int32         // to answer with
-	incremental bool          // answer only with what changed
+	session     *fetchSession   // nil: none
+	sessionID   int32           // to answer with
+	incremental bool            // answer only with what changed
+	err         kafka.ErrorCode // of the whole request
 
 	parts    []fetchPart
 	out      []wire.FetchPartition
@@ -83,6 +84,10 @@ func (a *API) fetch(r *wire.Request) {
 		c.free()
 		return
 	}
+	if c.req.IsolationLevel != 0 && c.req.IsolationLevel != 1 {
+		c.refuseIsolation()
+		return
+	}
 	if code := c.open(); code != kafka.None {
 		c.refuse(code)
 		return
@@ -105,7 +110,7 @@ func (c *fetchCall) open() kafka.ErrorCode {
 			sessions.remove(q.SessionID)
 		}
 		c.fromRequest()
-		if q.SessionEpoch == initialEpoch && len(c.parts) > 0 {
+		if q.SessionEpoch == initialEpoch {
 			c.createSession()
 		}
 		return kafka.None
@@ -208,18 +213,25 @@ func (c *fetchCall) readOne(p *fetchPart, left int, minOne bool) {
 		p.partition, p.code = c.find(p)
 	}
 	if p.code != kafka.None {
-		p.found = partition.Fetched{
-			Code: p.code, HighWatermark: kafka.NoOffset, LastStable: kafka.NoOffset, LogStart: kafka.NoOffset,
-			DivergingEpoch: kafka.NoLeaderEpoch,
-		}
+		p.found = refusedPart(p.code)
 		return
 	}
 	p.seen = p.partition.Waiters().Progress()
 	q := partition.Fetch{
-		From: p.want.FetchOffset, Epoch: p.want.CurrentLeaderEpoch, LastEpoch: p.want.LastFetchedEpoch,
-		MaxBytes: min(int(max(p.want.MaxBytes, 0)), left), MinOne: minOne, Committed: c.req.IsolationLevel == 1,
+		From:      p.want.FetchOffset,
+		Epoch:     max(p.want.CurrentLeaderEpoch, kafka.NoLeaderEpoch), // any negative one is none here
+		LastEpoch: p.want.LastFetchedEpoch,
+		MaxBytes:  min(int(max(p.want.MaxBytes, 0)), left), MinOne: minOne, Committed: c.req.IsolationLevel == 1,
 	}
 	p.partition.Fetch(&q, &p.found)
+}
+
+// refusedPart is the answer about a partition that can't be read.
+func refusedPart(code kafka.ErrorCode) partition.Fetched {
+	return partition.Fetched{
+		Code: code, HighWatermark: kafka.NoOffset, LastStable: kafka.NoOffset, LogStart: kafka.NoOffset,
+		DivergingEpoch: kafka.NoLeaderEpoch,
+	}
 }
 
 // find looks a part's partition up.

@@ -83,6 +83,11 @@ func TestFetchErrors(t *testing.T) {
 	if got[0].ErrorCode != 0 || kafka.ErrorCode(got[1].ErrorCode) != kafka.ErrUnknownTopicOrPartition || got[1].HighWatermark != -1 {
 		t.Fatalf("answers %+v", got)
 	}
+	past := fetchOf("t", 1) // FETCH-05
+	past.Topics[0].Partitions[0].FetchOffset = 1
+	if p := partitionsOf(d.fetchNow(past))[0]; kafka.ErrorCode(p.ErrorCode) != kafka.ErrOffsetOutOfRange {
+		t.Fatalf("past the log end: %s", kafka.ErrorCode(p.ErrorCode))
+	}
 	m = fetchOf("", 1)
 	m.Version, m.Topics[0].TopicID = 13, kafka.NewTopicID()
 	if p := partitionsOf(d.fetchNow(m))[0]; kafka.ErrorCode(p.ErrorCode) != kafka.ErrUnknownTopicID {

@@ -79,6 +79,8 @@ func (a *API) offsetsOf(r *wire.Request, q *kmsg.ListOffsetsRequest) *kmsg.ListO
 			found, code := partition.Found{Offset: kafka.NoOffset, Timestamp: -1, Epoch: kafka.NoLeaderEpoch}, kafka.ErrTopicAuthorizationFailed
 			switch {
 			case !allowed:
+			case q.IsolationLevel != 0 && q.IsolationLevel != 1:
+				code = kafka.ErrUnknownServerError
 			case counts[kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}] > 1:
 				code = kafka.ErrInvalidRequest
 			default:

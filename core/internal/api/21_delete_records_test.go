@@ -42,7 +42,7 @@ func TestDeleteRecords(t *testing.T) {
 		}
 	}
 	m := fetchOf("t", 1) // from offset 0, which is gone
-	if p := partitionsOf(d.fetchNow(m))[0]; kafka.ErrorCode(p.ErrorCode) != kafka.ErrOffsetOutOfRange || p.LogStartOffset != 5 {
+	if p := partitionsOf(d.fetchNow(m))[0]; kafka.ErrorCode(p.ErrorCode) != kafka.ErrOffsetOutOfRange || p.LogStartOffset != -1 {
 		t.Errorf("fetch below the log start: %s, log start %d", kafka.ErrorCode(p.ErrorCode), p.LogStartOffset)
 	}
 }

@@ -23,13 +23,21 @@ func (a *API) describeProducers(r *wire.Request) {
 	for i := range q.Topics {
 		t := kmsg.NewDescribeProducersResponseTopic()
 		t.Topic = q.Topics[i].Topic
-		allowed := a.authorize(r, OpRead, ResourceTopic, t.Topic)
+		_, known := a.image().Topic(t.Topic)
+		allowed, bad := a.authorize(r, OpRead, ResourceTopic, t.Topic), checkTopicName(t.Topic)
 		for _, n := range q.Topics[i].Partitions {
 			out := kmsg.NewDescribeProducersResponseTopicPartition()
 			out.Partition = n
 			code := kafka.ErrTopicAuthorizationFailed
-			if allowed {
+			switch {
+			case bad != nil:
+				code, out.ErrorMessage = bad.Code, &bad.Message
+			case allowed:
 				out.ActiveProducers, code = a.producersOf(t.Topic, n)
+			}
+			if code == kafka.ErrUnknownTopicOrPartition && !known { // Kafka explains only that
+				text := code.Text()
+				out.ErrorMessage = &text
 			}
 			out.ErrorCode = int16(code)
 			t.Partitions = append(t.Partitions, out)

@@ -15,11 +15,30 @@ func (c *fetchCall) refuse(code kafka.ErrorCode) {
 	r.Reply(resp)
 }
 
+// refuseIsolation answers an isolation level that does not exist: like Kafka with
+// an unknown error, for the request and each of its partitions.
+func (c *fetchCall) refuseIsolation() {
+	c.fromRequest()
+	for i := range c.parts {
+		c.parts[i].code = kafka.ErrUnknownServerError
+	}
+	c.err = kafka.ErrUnknownServerError
+	c.refuseParts()
+	c.reply()
+}
+
+// refuseParts reads nothing: every part has its code already.
+func (c *fetchCall) refuseParts() {
+	for i := range c.parts {
+		c.parts[i].found = refusedPart(c.parts[i].code)
+	}
+}
+
 // reply answers with what the last read found.
 func (c *fetchCall) reply() {
 	endpoints := c.results()
 	resp := wire.NewResponse(c.r)
-	w := wire.BeginFetch(resp, c.r.Version, wire.FetchHead{ThrottleMS: c.r.Throttle(), SessionID: c.sessionID}, c.groups())
+	w := wire.BeginFetch(resp, c.r.Version, wire.FetchHead{ThrottleMS: c.r.Throttle(), Err: c.err, SessionID: c.sessionID}, c.groups())
 	for i := 0; i < len(c.parts); {
 		n := c.group(i)
 		w.Topic(c.parts[i].name, c.parts[i].id, n)
@@ -48,7 +67,7 @@ func (c *fetchCall) results() (endpoints []wire.NodeEndpoint) {
 	for i := range c.parts {
 		p := &c.parts[i]
 		out := c.result(p)
-		if p.told != nil && !c.session.tell(p.told, &out) && c.incremental {
+		if p.told != nil && !c.session.tell(p.told, &out, c.incremental) && c.incremental {
 			continue
 		}
 		if out.Leader != nil {
@@ -74,7 +93,7 @@ func (c *fetchCall) result(p *fetchPart) wire.FetchPartition {
 	if f.Range != nil {
 		out.Records = f.Range
 	}
-	if c.req.IsolationLevel == 1 && f.Code == kafka.None {
+	if c.req.IsolationLevel == 1 && f.Code == kafka.None || p.code != kafka.None && p.code != kafka.ErrNotLeaderOrFollower { // as Kafka
 		out.Aborted = make([]wire.AbortedTransaction, 0, len(f.Aborted))
 		for _, t := range f.Aborted {
 			out.Aborted = append(out.Aborted, wire.AbortedTransaction{ProducerID: t.ProducerID, FirstOffset: t.FirstOffset})

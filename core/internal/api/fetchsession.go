@@ -217,9 +217,9 @@ func (p *sessionPartition) unlink() {
 }
 
 // tell notes what the client is told, and reports whether it must be told: there
-// are records, an error, or something that it does not know yet. What gave
-// records goes to the end of the order. Caller holds mu.
-func (f *fetchSession) tell(p *sessionPartition, out *wire.FetchPartition) bool {
+// are records, an error, or something that it does not know yet. In an incremental
+// answer what gave records goes to the end of the order. Caller holds mu.
+func (f *fetchSession) tell(p *sessionPartition, out *wire.FetchPartition, incremental bool) bool {
 	must := out.Records != nil || out.Err != kafka.None || out.Diverging != nil || out.PreferredReadReplica != kafka.NoBroker
 	if p.toldHW != out.HighWatermark {
 		p.toldHW, must = out.HighWatermark, true
@@ -230,7 +230,7 @@ func (f *fetchSession) tell(p *sessionPartition, out *wire.FetchPartition) bool 
 	if out.Err != kafka.None {
 		p.toldHW = kafka.NoOffset // so that the partition is told again once it is well
 	}
-	if out.Records != nil && p.next != nil {
+	if incremental && out.Records != nil && p.next != nil {
 		p.unlink()
 		f.pushBack(p)
 	}

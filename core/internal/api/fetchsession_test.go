@@ -92,7 +92,7 @@ func TestSessionUpdateAndFairOrder(t *testing.T) {
 
 	gave := &wire.FetchPartition{HighWatermark: 5, Records: wire.BytesBody([]byte("r")), PreferredReadReplica: kafka.NoBroker}
 	first := f.order.next
-	if !f.tell(first, gave) {
+	if !f.tell(first, gave, true) {
 		t.Fatal("records must be told")
 	}
 	expectOrder(t, f, 1, 2, 0)
@@ -112,7 +112,7 @@ func TestSessionTellsOnlyWhatChanged(t *testing.T) {
 	f := s.create(false, 1)
 	p := f.put([]byte("t"), kafka.NoTopicID, wire.FetchRange{})
 	answer := func(code kafka.ErrorCode, hw, start kafka.Offset) bool {
-		return f.tell(p, &wire.FetchPartition{Err: code, HighWatermark: hw, LogStartOffset: start, PreferredReadReplica: kafka.NoBroker})
+		return f.tell(p, &wire.FetchPartition{Err: code, HighWatermark: hw, LogStartOffset: start, PreferredReadReplica: kafka.NoBroker}, true)
 	}
 	steps := []struct {
 		name      string

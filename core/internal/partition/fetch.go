@@ -59,7 +59,7 @@ func (p *Partition) Fetch(q *Fetch, out *Fetched) {
 		return
 	}
 	if q.From < start || q.From > end {
-		out.Code, out.LogStart = kafka.ErrOffsetOutOfRange, start
+		out.Code = kafka.ErrOffsetOutOfRange // alone, as Kafka answers it
 		return
 	}
 	out.HighWatermark, out.LastStable, out.LogStart = hw, lso, start
@@ -78,9 +78,6 @@ func (p *Partition) read(q *Fetch, upper kafka.Offset, out *Fetched) {
 	s, err := p.log.Read(q.From, commitlog.ReadOptions{MaxBytes: q.MaxBytes, Upper: upper, MinOne: q.MinOne})
 	if err != nil {
 		out.fail(p.readFailed(err))
-		if out.Code == kafka.ErrOffsetOutOfRange {
-			out.LogStart = p.log.StartOffset()
-		}
 		return
 	}
 	out.Range = s.Range
@@ -99,7 +96,6 @@ func (p *Partition) diverged(q *Fetch, out *Fetched) bool {
 	switch {
 	case epoch < 0 || end < 0:
 		out.fail(kafka.ErrOffsetOutOfRange)
-		out.LogStart = p.log.StartOffset()
 		return true
 	case epoch < q.LastEpoch || end < q.From:
 		out.DivergingEpoch, out.DivergingEnd = epoch, end

@@ -93,6 +93,9 @@ func (p *Partition) EpochEnd(requested, claimed kafka.LeaderEpoch) (kafka.Leader
 	if code := p.admitReader(p.role.Load(), claimed); code != kafka.None {
 		return kafka.NoLeaderEpoch, kafka.NoOffset, code
 	}
+	if requested < kafka.NoLeaderEpoch { // before every epoch: Kafka answers with the first one's start
+		return requested, p.log.StartOffset(), kafka.None
+	}
 	epoch, end := p.log.EpochEnd(requested)
 	return epoch, end, kafka.None
 }

@@ -68,7 +68,7 @@ func (p *Partition) append(a *Append) Appended {
 	if !role.Leading {
 		return refused(kafka.ErrNotLeaderOrFollower, "")
 	}
-	if a.Acks == AllReplicas && (!role.Alone || role.inSync() < c.Topic.MinInsyncReplicas) {
+	if a.Acks == AllReplicas && (!role.Alone || role.inSync() < role.effective(c.Topic.MinInsyncReplicas)) {
 		return refused(kafka.ErrNotEnoughReplicas, "")
 	}
 	now := clock.Millis(p.parts.Clock.Now())
@@ -147,9 +147,6 @@ func (p *Partition) Flush() { p.dir.Syncer.Flush(&p.pending) }
 func invalid(err error) Appended {
 	var bad *record.InvalidError
 	if errors.As(err, &bad) {
-		if len(bad.Records) == 0 {
-			return refused(bad.Code, "") // Kafka has words for the client about records only
-		}
 		out := refused(bad.Code, bad.Message)
 		out.Records = bad.Records
 		return out

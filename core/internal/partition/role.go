@@ -29,8 +29,12 @@ func (r *Role) inSync() int { return 1 }
 // still while fewer copies are in sync than min.insync.replicas asks for, bounded
 // by how many there are at all (KIP-966).
 func (r *Role) commits(minInSync int) bool {
-	return r.Alone && r.inSync() >= min(minInSync, r.ReplicationFactor)
+	return r.Alone && r.inSync() >= r.effective(minInSync)
 }
+
+// effective is min.insync.replicas as it counts: a topic can't have more copies
+// in sync than it has copies.
+func (r *Role) effective(minInSync int) int { return min(minInSync, r.ReplicationFactor) }
 
 // Role is the present role; its zero epoch means none yet. It costs one atomic
 // load.
@@ -115,7 +119,7 @@ func (p *Partition) advance(r *Role) int64 {
 // NoLeaderEpoch is not compared (KIP-320).
 func (r *Role) checkEpoch(claimed kafka.LeaderEpoch) kafka.ErrorCode {
 	switch {
-	case claimed < 0 || claimed == r.Epoch:
+	case claimed == kafka.NoLeaderEpoch || claimed == r.Epoch:
 		return kafka.None
 	case claimed < r.Epoch:
 		return kafka.ErrFencedLeaderEpoch
