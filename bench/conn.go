@@ -18,12 +18,16 @@ type conn struct {
 	corr int32
 }
 
+// readBytes of an answer are read at once: few calls, and the buffer stays in the
+// processor's cache.
+const readBytes = 256 << 10
+
 func dial(addr string) (*conn, error) {
 	c, err := net.DialTimeout("tcp", addr, 2*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c, in: bufio.NewReaderSize(c, 1<<20)}, nil
+	return &conn{Conn: c, in: bufio.NewReaderSize(c, readBytes)}, nil
 }
 
 func (c *conn) close() { _ = c.Close() } // nothing is lost with a client's socket
@@ -113,20 +117,41 @@ func createTopics(addr string, partitions int32, names ...string) error {
 			return fmt.Errorf("create %s: error %d", t.Topic, t.ErrorCode)
 		}
 	}
+	for _, name := range names {
+		if err := c.awaitLeaders(name, partitions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitLeaders asks for the end of each partition until all have one: a broker
+// may name a leader that does not lead yet.
+func (c *conn) awaitLeaders(topic string, partitions int32) error {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.Version, req.ReplicaID = 5, -1
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic = topic
+	for p := range partitions {
+		lp := kmsg.NewListOffsetsRequestTopicPartition()
+		lp.Partition, lp.Timestamp, lp.CurrentLeaderEpoch = p, -1, -1
+		t.Partitions = append(t.Partitions, lp)
+	}
+	req.Topics = append(req.Topics, t)
 	for {
-		m, err := c.metadata(names)
+		resp, err := c.call(req)
 		if err != nil {
 			return err
 		}
-		led := 0
-		for _, t := range m.Topics {
+		led := int32(0)
+		for _, t := range resp.(*kmsg.ListOffsetsResponse).Topics {
 			for _, p := range t.Partitions {
-				if p.ErrorCode == 0 && p.Leader >= 0 {
+				if p.ErrorCode == 0 {
 					led++
 				}
 			}
 		}
-		if led == len(names)*int(partitions) {
+		if led == partitions {
 			return nil
 		}
 		time.Sleep(time.Millisecond)

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/mortisemq/mortise/core/record"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // consumeLoad reads all of a topic, each reader everything, from the page cache.
@@ -44,18 +42,13 @@ func (l consumeLoad) read(addr string) (result, error) {
 	}
 	defer c.close()
 	r := result{}
-	var buf []byte
 	for range l.rounds {
 		next := make([]int64, l.partitions)
 		for {
-			f := l.fetch(next, 0, 1)
-			if _, err := c.Write(f); err != nil {
+			if _, err := c.Write(l.fetch(next, 0)); err != nil {
 				return r, err
 			}
-			if buf, err = c.read(buf); err != nil {
-				return r, err
-			}
-			n, err := l.walk(buf, next)
+			n, err := walkFetch(c.in, l.topic, next, func([]byte) {})
 			if err != nil {
 				return r, err
 			}
@@ -69,52 +62,20 @@ func (l consumeLoad) read(addr string) (result, error) {
 	return r, nil
 }
 
-// walk goes through a Fetch v11 answer from batch to batch, moves next, and
-// returns how many bytes of batches there were.
-func (l consumeLoad) walk(answer []byte, next []int64) (int64, error) {
-	return l.walkEach(answer, next, func(record.Batch) {})
-}
-
-// walkEach is walk that shows each batch.
-func (l consumeLoad) walkEach(answer []byte, next []int64, each func(record.Batch)) (int64, error) {
-	at := 4 + 4
-	if code := int16(binary.BigEndian.Uint16(answer[at:])); code != 0 {
-		return 0, fmt.Errorf("fetch: error %d", code)
+// fetch builds a Fetch v11 request, without a session, that waits for the first
+// byte for so long.
+func (l consumeLoad) fetch(next []int64, waitMS int32) []byte {
+	req := kmsg.NewPtrFetchRequest()
+	req.Version, req.MaxWaitMillis, req.MinBytes, req.MaxBytes = 11, waitMS, 1, 50<<20
+	req.SessionEpoch, req.ReplicaID = -1, -1
+	t := kmsg.NewFetchRequestTopic()
+	t.Topic = l.topic
+	for p, offset := range next {
+		fp := kmsg.NewFetchRequestTopicPartition()
+		fp.Partition, fp.FetchOffset, fp.PartitionMaxBytes = int32(p), offset, l.partitionBytes
+		fp.CurrentLeaderEpoch = -1
+		t.Partitions = append(t.Partitions, fp)
 	}
-	at += 2 + 4 + 4 + 2 + len(l.topic) // error, session, topics, name
-	count := int(binary.BigEndian.Uint32(answer[at:]))
-	at += 4
-	total := int64(0)
-	for range count {
-		p := binary.BigEndian.Uint32(answer[at:])
-		if code := int16(binary.BigEndian.Uint16(answer[at+4:])); code != 0 {
-			return 0, fmt.Errorf("fetch of partition %d: error %d", p, code)
-		}
-		at += 4 + 2 + 8 + 8 + 8
-		if aborted := int32(binary.BigEndian.Uint32(answer[at:])); aborted > 0 {
-			return 0, errors.New("aborted transactions in a plain topic")
-		}
-		at += 4 + 4
-		n := int(max(0, int32(binary.BigEndian.Uint32(answer[at:]))))
-		at += 4
-		used := l.batches(answer[at:at+n], next, int(p), each)
-		total += int64(used)
-		at += n
-	}
-	return total, nil
-}
-
-// batches walks whole batches; a torn last one is read again.
-func (l consumeLoad) batches(b []byte, next []int64, p int, each func(record.Batch)) int {
-	used := 0
-	for {
-		one, rest, err := record.Next(b)
-		if err != nil {
-			return used
-		}
-		next[p] = int64(one.LastOffset()) + 1
-		used += len(one)
-		each(one)
-		b = rest
-	}
+	req.Topics = append(req.Topics, t)
+	return frame(req)
 }

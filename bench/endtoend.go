@@ -6,8 +6,6 @@ import (
 	"hash/crc32"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/mortisemq/mortise/core/record"
 )
 
@@ -50,21 +48,31 @@ func (l endToEndLoad) run(addr string) (result, error) {
 // send writes batches when they are due, each with its send time inside.
 func (l endToEndLoad) send(c *conn, count int) error {
 	b := batch(1, l.batchBytes-record.HeaderSize-20)
+	frames := produceLoad{topic: l.topic, partitions: l.partitions, perRequest: 1}.frames(b)
 	gap := time.Duration(float64(time.Second) * float64(l.batchBytes) / float64(l.rateBytes))
-	table := crc32.MakeTable(crc32.Castagnoli)
 	start := time.Now()
 	for i := range count {
 		time.Sleep(time.Until(start.Add(time.Duration(i) * gap)))
-		binary.BigEndian.PutUint64(b[stampOffset:], uint64(time.Now().UnixNano()))
-		binary.BigEndian.PutUint32(b[17:], crc32.Checksum(b[21:], table))
-		one := produceLoad{topic: l.topic, partitions: l.partitions, perRequest: 1}
-		if _, err := c.Write(one.request(i%l.partitions, b)); err != nil {
+		f := frames[i%len(frames)]
+		stamp(f[len(f)-tagsBytes-len(b):len(f)-tagsBytes], time.Now())
+		if _, err := c.Write(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// tagsBytes end a Produce v9 request behind the records: three empty lists of
+// tagged fields.
+const tagsBytes = 3
+
+// stamp writes the time into a batch and makes its checksum good.
+func stamp(b []byte, at time.Time) {
+	binary.BigEndian.PutUint64(b[stampOffset:], uint64(at.UnixNano()))
+	binary.BigEndian.PutUint32(b[17:], crc32.Checksum(b[21:], crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// drain reads the answers of the produce requests.
 func drain(c *conn, count int) error {
 	var buf []byte
 	var err error
@@ -78,23 +86,16 @@ func drain(c *conn, count int) error {
 
 // receive fetches with long polls until every batch has come.
 func (l endToEndLoad) receive(c *conn, count int) (result, error) {
-	r := result{}
+	r := result{latency: make(latencies, 0, count)}
 	next := make([]int64, l.partitions)
 	load := consumeLoad{topic: l.topic, partitions: l.partitions, partitionBytes: 1 << 20}
-	var buf []byte
 	for int(r.requests) < count {
-		f := load.longPoll(next)
-		if _, err := c.Write(f); err != nil {
+		if _, err := c.Write(load.fetch(next, 500)); err != nil {
 			return r, err
 		}
-		var err error
-		if buf, err = c.read(buf); err != nil {
-			return r, err
-		}
-		now := time.Now().UnixNano()
-		n, err := load.walkEach(buf, next, func(b record.Batch) {
-			sent := int64(binary.BigEndian.Uint64(b[stampOffset:]))
-			r.latency = append(r.latency, time.Duration(now-sent))
+		n, err := walkFetch(c.in, l.topic, next, func(head []byte) {
+			sent := time.Unix(0, int64(binary.BigEndian.Uint64(head[stampOffset:])))
+			r.latency = append(r.latency, time.Since(sent))
 			r.requests++
 		})
 		if err != nil {
@@ -103,25 +104,4 @@ func (l endToEndLoad) receive(c *conn, count int) (result, error) {
 		r.bytes += n
 	}
 	return r, nil
-}
-
-// longPoll is a Fetch that waits for the first byte, as consumers do.
-func (l consumeLoad) longPoll(next []int64) []byte {
-	return l.fetch(next, 500, 1)
-}
-
-func (l consumeLoad) fetch(next []int64, waitMS, minBytes int32) []byte {
-	req := kmsg.NewPtrFetchRequest()
-	req.Version, req.MaxWaitMillis, req.MinBytes, req.MaxBytes = 11, waitMS, minBytes, 50<<20
-	req.SessionEpoch, req.ReplicaID = -1, -1
-	t := kmsg.NewFetchRequestTopic()
-	t.Topic = l.topic
-	for p, offset := range next {
-		fp := kmsg.NewFetchRequestTopicPartition()
-		fp.Partition, fp.FetchOffset, fp.PartitionMaxBytes = int32(p), offset, l.partitionBytes
-		fp.CurrentLeaderEpoch = -1
-		t.Partitions = append(t.Partitions, fp)
-	}
-	req.Topics = append(req.Topics, t)
-	return frame(req)
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -16,10 +15,18 @@ func main() {
 	flag.StringVar(&o.kafka, "kafka", "", "folder with Kafka's jars; empty: Mortise alone")
 	flag.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "mortise-bench"), "folder for data; emptied")
 	flag.StringVar(&o.only, "only", "", "run only the rows whose names hold this text")
-	flag.Float64Var(&o.scale, "scale", 1, "share of the full amount of data")
+	flag.Float64Var(&o.scale, "scale", 0.25, "share of the full amount of data; 1 is some 2 GiB a row")
+	flag.IntVar(&o.repeat, "repeat", 3, "runs of each row, of which the median counts")
 	flag.IntVar(&o.many, "many", 1000, "partitions of each of ten topics")
-	flag.IntVar(&o.warmGiB, "warm", 4, "GiB of page cache to touch first, and for each broker through a quarter of it")
+	flag.IntVar(&o.warmMiB, "warm", 4096, "MiB through each broker before the first row: a JVM needs them to compile")
+	flag.BoolVar(&o.cold, "cold", false, "do not touch the system's free memory first")
+	bare := flag.String("serve-bare", "", "be the bare sendfile loop on this file")
+	of := flag.Int("partitions", partitions, "regions in the file of -serve-bare")
 	flag.Parse()
+	if *bare != "" {
+		fmt.Fprintln(os.Stderr, "bench:", bareServe(*bare, *of))
+		os.Exit(1)
+	}
 	rows, err := o.run()
 	fmt.Print(table(rows))
 	if err != nil {
@@ -32,7 +39,8 @@ func main() {
 type options struct {
 	mortise, kafka, dir, only string
 	scale                     float64
-	many, warmGiB             int
+	repeat, many, warmMiB     int
+	cold                      bool
 }
 
 // brokers are the two sides; theirs is nil when Mortise runs alone.
@@ -82,92 +90,59 @@ log.dirs=` + filepath.Join(dir, "data") + "\n"
 	return nil
 }
 
-// run runs every row on both sides in turn.
+// run runs every row on all sides in turn.
 func (o options) run() ([]row, error) {
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return nil, err
 	}
-	warm, err := warmPageCache(o.dir, o.warmGiB)
-	if err != nil {
+	if !o.cold {
+		free, err := freeMemory()
+		if err != nil {
+			return nil, err
+		}
+		remove, err := warmMemory(o.dir, (free-reserve)/mib)
+		if remove != nil {
+			defer remove() //nolint:errcheck // the folder is emptied by the next run
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var s sides
+	var err error
+	s.ours, s.theirs = o.brokers()
+	if s.bare, err = bareBroker(o.dir, partitions, warmReadMiB*mib); err != nil {
 		return nil, err
 	}
-	defer os.Remove(warm)
-	ours, theirs := o.brokers()
-	sides := []*broker{ours}
-	if theirs != nil {
-		sides = append(sides, theirs)
-	}
-	rows, err := o.loads(sides)
+	rows, err := o.loads(s)
 	if err != nil {
 		return rows, err
 	}
-	more, err := o.lives(sides)
+	more, err := o.lives(s)
 	return append(rows, more...), err
 }
 
-// loads runs the workloads, one after another on each side in turn.
-func (o options) loads(sides []*broker) ([]row, error) {
-	all := slices.DeleteFunc(scenarios(o.scale), func(s scenario) bool { return !strings.Contains(s.name, o.only) })
-	if len(all) == 0 {
-		return nil, nil
-	}
-	for _, b := range sides {
-		if err := b.fresh(); err != nil {
-			return nil, err
-		}
-		defer b.stop() //nolint:errcheck // a broker that is gone has shown it already
-		if err := o.warm(b); err != nil {
-			return nil, fmt.Errorf("%s: warm up: %w", b.name, err)
-		}
-	}
-	var rows []row
-	for _, s := range all {
-		var results []result
-		for _, b := range sides {
-			r, err := s.run(b)
-			if err != nil {
-				return rows, fmt.Errorf("%s: %s: %w", b.name, s.name, err)
-			}
-			fmt.Fprintf(os.Stderr, "%s: %s: %s, %d MiB anonymous\n", b.name, s.name, s.show(r), r.anonKiB/1024)
-			results = append(results, r)
-		}
-		rows = append(rows, s.row(results))
-	}
-	return rows, nil
-}
-
-// warm makes the topic and takes a broker through enough for its compiler.
-func (o options) warm(b *broker) error {
-	if err := createTopics(b.addr, 12, "bench", "warm"); err != nil {
-		return err
-	}
-	l := produceLoad{topic: "warm", partitions: 12, perRequest: 1, records: 63, recordBytes: 1024,
-		connections: 2, inFlight: 5, totalBytes: int64(o.warmGiB) * gib / 4}
-	if l.totalBytes == 0 {
-		return nil
-	}
-	if _, err := l.run(b.addr); err != nil {
-		return err
-	}
-	_, err := consumeLoad{topic: "warm", partitions: 12, readers: 1, partitionBytes: mib, rounds: 1}.run(b.addr)
-	return err
-}
+// reserve is the free memory that is not touched: for the brokers themselves.
+const reserve = 3 * gib
 
 // lives runs what restarts the brokers.
-func (o options) lives(sides []*broker) ([]row, error) {
+func (o options) lives(s sides) ([]row, error) {
 	if o.only != "" && !strings.Contains("lifecycle", o.only) {
 		return nil, nil
 	}
-	var measures []map[string]measure
-	for _, b := range sides {
-		m, err := lifecycle(b, int32(o.many))
+	measured := make([]map[string]measure, 2)
+	for i, b := range []*broker{s.ours, s.theirs} {
+		if b == nil {
+			continue
+		}
+		m, err := lifecycle(b, o.many)
 		if stopped := b.stop(); err == nil {
 			err = stopped
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
-		measures = append(measures, m)
+		measured[i] = m
 	}
-	return lifeRows(measures, o.many), nil
+	return lifeRows(lifeNames(o.many), measured[0], measured[1]), nil
 }

@@ -22,7 +22,8 @@ type broker struct {
 	argv func(dir string) []string
 	prep func(dir string) error // before the first start on an empty dir
 
-	cmd *exec.Cmd
+	cmd    *exec.Cmd
+	topics int // made for runs so far
 }
 
 // fresh starts the broker on an empty directory and waits until it serves.

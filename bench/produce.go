@@ -34,6 +34,9 @@ type result struct {
 	anonKiB  int64
 }
 
+// cpuEach is the broker's CPU time for one request.
+func (r result) cpuEach() time.Duration { return r.cpu / time.Duration(max(1, r.requests)) }
+
 // batch builds a batch of equal records whose values do not compress away.
 func batch(records, size int) []byte {
 	b := record.NewBuilder(record.BuilderOptions{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1})
@@ -63,13 +66,19 @@ func (l produceLoad) request(first int, batch []byte) []byte {
 	return frame(req)
 }
 
-// run produces until totalBytes are acknowledged.
-func (l produceLoad) run(addr string) (result, error) {
-	b := batch(l.records, l.recordBytes)
+// frames are the requests that together name each partition once.
+func (l produceLoad) frames(b []byte) [][]byte {
 	var frames [][]byte
 	for first := 0; first < l.partitions; first += l.perRequest {
 		frames = append(frames, l.request(first, b))
 	}
+	return frames
+}
+
+// run produces until totalBytes are acknowledged.
+func (l produceLoad) run(addr string) (result, error) {
+	b := batch(l.records, l.recordBytes)
+	frames := l.frames(b)
 	perRequest := int64(len(b) * l.perRequest)
 	perConn := int(l.totalBytes / perRequest / int64(l.connections))
 	results := make([]result, l.connections)

@@ -6,97 +6,111 @@ import (
 )
 
 // scenario is one row of the table: what to do to a broker, how to show it, and
-// what is wanted of the ratio.
+// what is wanted.
 type scenario struct {
 	name   string
-	target string
-	run    func(b *broker) (result, error)
-	show   func(r result) string
-	// figure is what the ratio is made of; bigger says whether more is better.
+	limits []limit
+	// topic is made before each run, and named for it; empty: the topic that the
+	// warm-up filled.
+	topic string
+	bare  bool // the bare sendfile loop can do it too
+	run   func(addr, topic string) (result, error)
+	show  func(r result) string
+	// figure orders the repeats, of which the median counts.
 	figure func(r result) float64
-	bigger bool
 }
 
 const (
-	mib = 1 << 20
-	gib = 1 << 30
+	mib        = 1 << 20
+	gib        = 1 << 30
+	partitions = 12 // of every topic of a load
+	warmTopic  = "warm"
+	// warmReadMiB of the warm-up are what the readers read.
+	warmReadMiB = 1024
 )
 
-// scenarios are the workloads of one broker, in the order in which they run:
-// the consumers read what the first producers wrote.
+// scenarios are the workloads of one broker. scale 1 moves some 2 GiB a row.
 func scenarios(scale float64) []scenario {
 	sized := func(n int64) int64 { return max(64*mib, int64(float64(n)*scale)) }
-	produce := func(name, target string, l produceLoad) scenario {
-		return scenario{name, target, measured(func(b *broker) (result, error) { return l.run(b.addr) }), showThroughput, throughput, true}
-	}
-	base := produceLoad{topic: "bench", partitions: 12, perRequest: 1, records: 63, recordBytes: 1024, connections: 1, inFlight: 5, totalBytes: sized(2 * gib)}
+	base := produceLoad{partitions: partitions, perRequest: 1, records: 63, recordBytes: 1024, connections: 1, inFlight: 5, totalBytes: sized(2 * gib)}
 	four, wide, small, tiny := base, base, base, base
 	four.connections = 4
-	wide.perRequest, wide.totalBytes = 12, sized(2*gib)
+	wide.perRequest = partitions
 	small.records, small.totalBytes = 15, sized(gib)
-	tiny.topic, tiny.records, tiny.recordBytes, tiny.inFlight = "tiny", 1, 100, 5
-	tiny.totalBytes = int64(200_000*scale+20_000) * 171
-	read := func(name, target string, readers int) scenario {
-		l := consumeLoad{topic: "bench", partitions: 12, readers: readers, partitionBytes: mib, rounds: 1}
-		return scenario{name, target, measured(func(b *broker) (result, error) { return l.run(b.addr) }), showThroughput, throughput, true}
-	}
-	e2e := func(name, target string, batchBytes int, rate int64) scenario {
-		l := endToEndLoad{topic: fmt.Sprintf("e2e-%d-%d", batchBytes, rate/mib), partitions: 12, batchBytes: batchBytes, rateBytes: rate, duration: time.Duration(10*scale+5) * time.Second}
-		run := func(b *broker) (result, error) {
-			if err := createTopics(b.addr, 12, l.topic); err != nil {
-				return result{}, err
-			}
-			return l.run(b.addr)
-		}
-		return scenario{name, target, measured(run), showLatency, func(r result) float64 { return r.latency.at(0.99).Seconds() }, false}
-	}
+	tiny.records, tiny.recordBytes, tiny.totalBytes = 1, 100, int64(120_000*scale)*171
 	return []scenario{
-		produce("produce, 64 KiB batches, 1 connection", "≥ 2.5×, ≤ 0.35× CPU", base),
-		produce("produce, 64 KiB batches, 4 connections", "≥ 1.8×, ≤ 0.4× CPU", four),
-		produce("produce, 12 partitions a request (768 KiB)", "≥ 3×", wide),
-		produce("produce, 16 KiB batches, 1 connection", "≥ 3×", small),
-		requests("produce, one 100-byte record a request", "≥ 4×, ≤ 12 µs", tiny),
-		read("consume, 1 reader", "≥ 1.1×, ≤ 0.8× CPU", 1),
-		read("consume, 10 readers of everything", "≥ 1.1×, CPU flat", 10),
-		e2e("end to end, 4 KiB batches, 1 MiB/s", "p50 ≤ 0.3 ms, p99 ≤ 3 ms", 4<<10, mib),
-		e2e("end to end, 16 KiB batches, 80 MiB/s", "p99 ≤ 0.1×", 16<<10, 80*mib),
+		produce("produce, 64 KiB batches, 1 connection", base, faster(2.5), cheaper(0.35)),
+		produce("produce, 64 KiB batches, 4 connections", four, faster(1.8), cheaper(0.4)),
+		produce("produce, 12 partitions a request (768 KiB)", wide, faster(3)),
+		produce("produce, 16 KiB batches, 1 connection", small, faster(3)),
+		requests("produce, one 100-byte record a request", tiny, faster(4), cpuEach(12*time.Microsecond)),
+		consume("consume, 1 reader", 1, 3, faster(1.1), cheaper(0.8), ofBare(0.95)),
+		consume("consume, 10 readers of everything", 10, 1, faster(1.1)),
+		endToEnd("end to end, 4 KiB batches, 1 MiB/s", 4<<10, mib, scale,
+			quantile("p50", 0.5, 300*time.Microsecond), quantile("p99", 0.99, 3*time.Millisecond)),
+		endToEnd("end to end, 16 KiB batches, 80 MiB/s", 16<<10, 80*mib, scale, quicker(0.1)),
 	}
 }
 
-// requests is a produce workload whose figure is requests a second.
-func requests(name, target string, l produceLoad) scenario {
-	run := func(b *broker) (result, error) {
-		if err := createTopics(b.addr, int32(l.partitions), l.topic); err != nil {
-			return result{}, err
-		}
-		return l.run(b.addr)
+func produce(name string, l produceLoad, limits ...limit) scenario {
+	run := func(addr, topic string) (result, error) {
+		l.topic = topic
+		return l.run(addr)
 	}
-	show := func(r result) string {
-		return fmt.Sprintf("%.0f req/s, %.1f µs CPU each", float64(r.requests)/r.elapsed.Seconds(),
-			r.cpu.Seconds()*1e6/float64(r.requests))
-	}
-	return scenario{name, target, measured(run), show, func(r result) float64 { return float64(r.requests) / r.elapsed.Seconds() }, true}
+	return scenario{name: name, limits: limits, topic: "produce", run: run, show: showThroughput, figure: throughput}
 }
 
-// measured adds the broker's CPU and memory to what a workload showed.
-func measured(run func(*broker) (result, error)) func(*broker) (result, error) {
-	return func(b *broker) (result, error) {
-		before, err := b.cpu()
-		if err != nil {
+// requests is a produce workload that is shown in requests a second. All are of
+// one size, so bytes a second compare as well.
+func requests(name string, l produceLoad, limits ...limit) scenario {
+	s := produce(name, l, limits...)
+	s.show = func(r result) string {
+		return fmt.Sprintf("%.0f req/s, %.1f µs CPU each", float64(r.requests)/r.elapsed.Seconds(), r.cpuEach().Seconds()*1e6)
+	}
+	return s
+}
+
+func consume(name string, readers, rounds int, limits ...limit) scenario {
+	run := func(addr, topic string) (result, error) {
+		return consumeLoad{topic: topic, partitions: partitions, readers: readers, partitionBytes: mib, rounds: rounds}.run(addr)
+	}
+	return scenario{name: name, limits: limits, bare: true, run: run, show: showThroughput, figure: throughput}
+}
+
+func endToEnd(name string, batchBytes int, rate int64, scale float64, limits ...limit) scenario {
+	run := func(addr, topic string) (result, error) {
+		return endToEndLoad{topic: topic, partitions: partitions, batchBytes: batchBytes, rateBytes: rate,
+			duration: time.Duration((2 + 10*scale) * float64(time.Second))}.run(addr)
+	}
+	figure := func(r result) float64 { return r.latency.at(0.99).Seconds() }
+	return scenario{name: name, limits: limits, topic: "e2e", run: run, show: showLatency, figure: figure}
+}
+
+// measure runs the scenario once on b and adds the broker's CPU and memory.
+func (s scenario) measure(b *broker) (result, error) {
+	topic := warmTopic
+	if s.topic != "" {
+		b.topics++
+		topic = fmt.Sprintf("%s-%d", s.topic, b.topics)
+		if err := createTopics(b.addr, partitions, topic); err != nil {
 			return result{}, err
 		}
-		r, err := run(b)
-		if err != nil {
-			return r, err
-		}
-		after, err := b.cpu()
-		if err != nil {
-			return r, err
-		}
-		r.cpu = after - before
-		r.anonKiB, err = b.anonymousKiB()
+	}
+	before, err := b.cpu()
+	if err != nil {
+		return result{}, err
+	}
+	r, err := s.run(b.addr, topic)
+	if err != nil {
 		return r, err
 	}
+	after, err := b.cpu()
+	if err != nil {
+		return r, err
+	}
+	r.cpu = after - before
+	r.anonKiB, err = b.anonymousKiB()
+	return r, err
 }
 
 func throughput(r result) float64 { return float64(r.bytes) / r.elapsed.Seconds() }
