@@ -54,7 +54,8 @@ type Key struct {
 	// Sensitive values are never shown.
 	Sensitive bool
 	// Live says that a changed config file needs no restart to take effect.
-	// Dynamic changes always take effect at once.
+	// Dynamic changes take effect at once; where it is only at a start that there
+	// is something to do, they count at the next one.
 	Live bool
 	// Internal keys can be set but are not described; they are for tests.
 	Internal bool

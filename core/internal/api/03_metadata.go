@@ -29,7 +29,7 @@ func (a *API) metadata(r *wire.Request) {
 	resp := kmsg.NewPtrMetadataResponse()
 	if badMetadata(&q) {
 		refuseMetadata(resp, &q)
-		r.ReplyMessage(resp)
+		a.reply(r, resp)
 		return
 	}
 	c := &metadataCall{a: a, r: r, q: &q, resp: resp, img: a.image()}
@@ -43,7 +43,7 @@ func (a *API) metadata(r *wire.Request) {
 	default:
 		c.topicsByName()
 	}
-	r.ReplyMessage(resp)
+	a.reply(r, resp)
 }
 
 // badMetadata reports a request that is refused as a whole.
@@ -191,7 +191,7 @@ func (c *metadataCall) allowed(op Operation, topic string) bool {
 // fail adds a topic that is only an error.
 func (c *metadataCall) fail(code kafka.ErrorCode, name *string, id kafka.TopicID) {
 	t := kmsg.NewMetadataResponseTopic()
-	t.ErrorCode, t.Topic, t.TopicID = int16(code), name, id
+	t.ErrorCode, t.Topic, t.TopicID = c.a.code(c.r, code.Err("")), name, id
 	if name != nil {
 		t.IsInternal = isInternalTopic(*name)
 		c.operations(&t)

@@ -35,7 +35,7 @@ func (a *API) createTopics(r *wire.Request) {
 		defer stop()
 		c := &createTopicsCall{a: a, r: r, q: q, img: a.image(), resp: kmsg.NewPtrCreateTopicsResponse()}
 		c.run(ctx)
-		r.ReplyMessage(c.resp)
+		a.reply(r, c.resp)
 	})
 }
 
@@ -254,7 +254,7 @@ func (c *createTopicsCall) refuseAll(why *kafka.Error) {
 // fail answers one topic with an error.
 func (c *createTopicsCall) fail(name string, why *kafka.Error) {
 	t := kmsg.NewCreateTopicsResponseTopic()
-	t.Topic, t.ErrorCode, t.ErrorMessage = name, code(why), ownText(why)
+	t.Topic, t.ErrorCode, t.ErrorMessage = name, c.a.code(c.r, why), ownText(why)
 	t.Configs = []kmsg.CreateTopicsResponseTopicConfig{}
 	c.resp.Topics = append(c.resp.Topics, t)
 }

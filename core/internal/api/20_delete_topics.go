@@ -28,7 +28,7 @@ func (a *API) deleteTopics(r *wire.Request) {
 		defer stop()
 		c := &deleteTopicsCall{a: a, r: r, q: q, img: a.image(), resp: kmsg.NewPtrDeleteTopicsResponse()}
 		c.run(ctx)
-		r.ReplyMessage(c.resp)
+		a.reply(r, c.resp)
 	})
 }
 
@@ -195,6 +195,6 @@ func (c *deleteTopicsCall) decide(ctx context.Context) {
 // answer answers for one topic; nil: it is gone.
 func (c *deleteTopicsCall) answer(name *string, id kafka.TopicID, why *kafka.Error) {
 	t := kmsg.NewDeleteTopicsResponseTopic()
-	t.Topic, t.TopicID, t.ErrorCode, t.ErrorMessage = name, id, code(why), fullText(why)
+	t.Topic, t.TopicID, t.ErrorCode, t.ErrorMessage = name, id, c.a.code(c.r, why), fullText(why)
 	c.resp.Topics = append(c.resp.Topics, t)
 }

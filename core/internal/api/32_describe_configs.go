@@ -33,7 +33,7 @@ func (a *API) describeConfigs(r *wire.Request) {
 	// Many topics with all of their keys take a while, and an earlier change of the
 	// same connection must be seen: behind it, not beside it.
 	a.later(r, func(context.Context) {
-		r.ReplyMessage((&describeConfigsCall{a: a, r: r, q: q, img: a.image()}).run())
+		a.reply(r, (&describeConfigsCall{a: a, r: r, q: q, img: a.image()}).run())
 	})
 }
 
@@ -62,7 +62,7 @@ func (c *describeConfigsCall) run() *kmsg.DescribeConfigsResponse {
 		}
 		out.ErrorMessage = kmsg.StringPtr("")
 		if why != nil {
-			out.ErrorCode, out.ErrorMessage = code(why), &why.Message
+			out.ErrorCode, out.ErrorMessage = c.a.code(c.r, why), &why.Message
 		}
 		out.Configs = c.shown(entries, q.ConfigNames)
 		resp.Resources = append(resp.Resources, out)

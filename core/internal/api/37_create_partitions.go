@@ -28,7 +28,7 @@ func (a *API) createPartitions(r *wire.Request) {
 		defer stop()
 		c := &createPartitionsCall{a: a, r: r, q: q, img: a.image(), resp: kmsg.NewPtrCreatePartitionsResponse()}
 		c.run(ctx)
-		r.ReplyMessage(c.resp)
+		a.reply(r, c.resp)
 	})
 }
 
@@ -142,6 +142,6 @@ func (c *createPartitionsCall) refuseAll(why *kafka.Error) {
 // answer answers for one topic; nil: it has grown.
 func (c *createPartitionsCall) answer(name string, why *kafka.Error) {
 	t := kmsg.NewCreatePartitionsResponseTopic()
-	t.Topic, t.ErrorCode, t.ErrorMessage = name, code(why), ownText(why)
+	t.Topic, t.ErrorCode, t.ErrorMessage = name, c.a.code(c.r, why), ownText(why)
 	c.resp.Topics = append(c.resp.Topics, t)
 }

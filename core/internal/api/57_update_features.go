@@ -25,18 +25,18 @@ func (a *API) updateFeatures(r *wire.Request) {
 	if !a.authorizeCluster(r, OpAlter) {
 		resp := kmsg.NewPtrUpdateFeaturesResponse()
 		resp.ErrorCode = int16(kafka.ErrClusterAuthorizationFailed)
-		r.ReplyMessage(resp)
+		a.reply(r, resp)
 		return
 	}
 	a.later(r, func(ctx context.Context) {
 		ctx, stop := withTimeout(ctx, q.TimeoutMillis)
 		defer stop()
-		r.ReplyMessage(a.updateFeaturesNow(ctx, q))
+		a.reply(r, a.updateFeaturesNow(ctx, r, q))
 	})
 }
 
 // updateFeaturesNow has the cluster decide.
-func (a *API) updateFeaturesNow(ctx context.Context, q *kmsg.UpdateFeaturesRequest) *kmsg.UpdateFeaturesResponse {
+func (a *API) updateFeaturesNow(ctx context.Context, r *wire.Request, q *kmsg.UpdateFeaturesRequest) *kmsg.UpdateFeaturesResponse {
 	resp := kmsg.NewPtrUpdateFeaturesResponse()
 	if len(q.FeatureUpdates) == 0 {
 		return resp
@@ -44,13 +44,13 @@ func (a *API) updateFeaturesNow(ctx context.Context, q *kmsg.UpdateFeaturesReque
 	results, err := a.deps.Control.UpdateFeatures(ctx, featureUpdates(q), q.ValidateOnly)
 	if err != nil {
 		why := a.refusal(err)
-		resp.ErrorCode, resp.ErrorMessage = code(why), fullText(why)
+		resp.ErrorCode, resp.ErrorMessage = a.code(r, why), fullText(why)
 		return resp
 	}
 	for _, why := range results {
 		if why != nil {
 			text := "The update failed for all features since the following feature had an error: " + *fullText(why)
-			resp.ErrorCode, resp.ErrorMessage = code(why), &text
+			resp.ErrorCode, resp.ErrorMessage = a.code(r, why), &text
 			return resp
 		}
 	}

@@ -32,13 +32,13 @@ func (a *API) describeTopicPartitions(r *wire.Request) {
 			t.ErrorCode, t.Topic = int16(kafka.ErrInvalidRequest), &q.Topics[i].Topic
 			resp.Topics = append(resp.Topics, t)
 		}
-		r.ReplyMessage(resp)
+		a.reply(r, resp)
 		return
 	}
 	c := &describePartitionsCall{a: a, r: r, q: &q, resp: resp, img: a.image()}
 	c.view = newViewer(c.img, r.Conn.Listener)
 	c.page(max(min(int(q.ResponsePartitionLimit), a.broker(c.img).MaxPartitionsDescribed), 1))
-	r.ReplyMessage(resp)
+	a.reply(r, resp)
 }
 
 // badCursor reports a cursor that points outside of the named topics.

@@ -260,3 +260,21 @@ func TestNobodyMayDoAnything(t *testing.T) {
 		t.Errorf("the image went from %d to %d", index, got)
 	}
 }
+
+// TestRefusalsAndTimesAreCounted: an operator sees which key refuses what.
+func TestRefusalsAndTimesAreCounted(t *testing.T) {
+	rig := newAdminRig(t, adminOptions{}, "a")
+	for range 3 {
+		createTopic(rig, kmsg.CreateTopicsRequestTopic{Topic: "a", NumPartitions: 1, ReplicationFactor: 1})
+	}
+	refused := rig.metrics.Counter("mortise_api_refusals_total", "", "key", "CreateTopics", "error", "TOPIC_ALREADY_EXISTS").Load()
+	if refused != 3 {
+		t.Errorf("%d refusals, want 3", refused)
+	}
+	for _, family := range rig.metrics.Snapshot() {
+		if family.Name == "mortise_api_answer_seconds" {
+			return
+		}
+	}
+	t.Error("the time of answers is not measured")
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/api"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/core/wire"
 )
 
@@ -31,6 +32,7 @@ type adminRig struct {
 	t       testing.TB
 	api     *api.API
 	control *watchedControl
+	metrics *metrics.Registry
 }
 
 // adminOptions change what a rig is like.
@@ -49,7 +51,8 @@ func newAdminRig(t testing.TB, o adminOptions, topics ...string) *adminRig {
 		t.Fatal(err)
 	}
 	resolver := config.NewResolver(o.static).For(self)
-	rig := &adminRig{t: t, control: control, api: api.New(api.Deps{Self: self, Control: control,
+	reg := metrics.NewRegistry()
+	rig := &adminRig{t: t, control: control, metrics: reg, api: api.New(api.Deps{Self: self, Control: control, Metrics: reg,
 		Config: func() *config.Resolver { return resolver }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Authorizer: o.authorizer, OpenFiles: o.openFiles})}
 	t.Cleanup(rig.api.Close)

@@ -48,14 +48,6 @@ func (a *API) refusal(err error) *kafka.Error {
 	return kafka.ErrUnknownServerError.Err("")
 }
 
-// code is the number of an error on the wire.
-func code(err *kafka.Error) int16 {
-	if err == nil {
-		return int16(kafka.None)
-	}
-	return int16(err.Code)
-}
-
 // ownText is the error's own message; nil when it has none.
 func ownText(err *kafka.Error) *string {
 	if err == nil || err.Message == "" {
