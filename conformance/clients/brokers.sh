@@ -45,6 +45,7 @@ target_start() {
   setsid "$work/mortise" serve --data "$target_dir/data" --listen "127.0.0.1:$target_port" \
     --advertise "localhost:$target_port" >>"$target_dir/server.log" 2>&1 </dev/null &
   echo $! >"$target_dir/pid"
+  disown # Its end by SIGKILL is no news.
   local i
   for ((i = 0; i < 300; i++)); do
     if (exec 3<>"/dev/tcp/127.0.0.1/$target_port") 2>/dev/null; then return 0; fi

@@ -9,14 +9,11 @@ mask() {
     -e 's/[0-9]+(\.[0-9]+)? (records\/sec|MB\/sec|ms)/N \2/g' -e 's/"(timestamp|avg_throughput)":[0-9.]+/"\1":N/g' -e '/WARN|SLF4J/d' "$1"
 }
 
-# both NAME FUNCTION... runs FUNCTION ADDR ARGS on both brokers and compares what they print.
+# both NAME FUNCTION... runs FUNCTION ADDR ARGS on both brokers at once and compares what they print.
 both() {
-  local code
-  "$2" "$reference" "${@:3}" >"$work/$1.want" 2>&1
-  code=$?
-  "$2" "$addr" "${@:3}" >"$work/$1.got" 2>&1
-  echo "exit $?" >>"$work/$1.got"
-  echo "exit $code" >>"$work/$1.want"
+  { "$2" "$reference" "${@:3}"; echo "exit $?"; } >"$work/$1.want" 2>&1 &
+  { "$2" "$addr" "${@:3}"; echo "exit $?"; } >"$work/$1.got" 2>&1
+  wait $!
   diff <(mask "$work/$1.want") <(mask "$work/$1.got")
 }
 
@@ -96,11 +93,12 @@ get_offsets() {
   offsets "$1" --topic-partitions tool-unknown
 }
 delete_records() {
-  echo '{"version":1,"partitions":[{"topic":"tool-console","partition":0,"offset":1},{"topic":"tool-console","partition":1,"offset":-1}]}' >"$work/delete.json"
-  tool DeleteRecordsCommand --bootstrap-server "$1" --offset-json-file "$work/delete.json" | sort
+  local file="$work/delete.${1##*:}.json"
+  echo '{"version":1,"partitions":[{"topic":"tool-console","partition":0,"offset":1},{"topic":"tool-console","partition":1,"offset":-1}]}' >"$file"
+  tool DeleteRecordsCommand --bootstrap-server "$1" --offset-json-file "$file" | sort
   offsets "$1" --topic-partitions tool-console --time earliest
-  echo '{"version":1,"partitions":[{"topic":"tool-console","partition":0,"offset":99}]}' >"$work/delete.json"
-  tool DeleteRecordsCommand --bootstrap-server "$1" --offset-json-file "$work/delete.json"
+  echo '{"version":1,"partitions":[{"topic":"tool-console","partition":0,"offset":99}]}' >"$file"
+  tool DeleteRecordsCommand --bootstrap-server "$1" --offset-json-file "$file"
 }
 log_dirs() { tool LogDirsCommand --bootstrap-server "$1" --describe --topic-list tool-console | tail -1; }
 api_versions() { # The keys of Mortise's are compared; a broker may not claim more than Kafka does.
