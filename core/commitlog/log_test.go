@@ -3,6 +3,7 @@ package commitlog
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -441,4 +442,18 @@ func TestTopicIDMustMatch(t *testing.T) {
 	if _, err := Open(context.Background(), o); !errors.Is(err, ErrCorrupt) {
 		t.Fatalf("opened the log of another topic: %v", err)
 	}
+}
+
+// batchOf is a batch of one record of an idempotent producer.
+func batchOf(id kafka.ProducerID, epoch kafka.ProducerEpoch, seq int32, ts int64) record.Batch {
+	w := record.NewBuilder(record.BuilderOptions{ProducerID: id, ProducerEpoch: epoch, BaseSequence: seq, LeaderEpoch: -1})
+	w.Append(ts, nil, []byte("v"), nil)
+	return w.Bytes()
+}
+
+// sequenced puts another sequence number into a batch; its checksum does not
+// matter to the log.
+func sequenced(b record.Batch, seq int32) record.Batch {
+	binary.BigEndian.PutUint32(b[53:], uint32(seq))
+	return b
 }
