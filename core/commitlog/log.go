@@ -39,17 +39,18 @@ type Log struct {
 	ctl     sync.Mutex // truncate, delete, close: one at a time
 	syncing sync.Mutex // one Sync at a time
 
-	mu        sync.Mutex // appends
-	producers *producerstate.State
-	epochs    epochCache
-	snapshots []kafka.Offset // of snapshot files, rising; guarded by mu
-	jitterMS  int64          // of the active segment; guarded by mu
-	cuts      uint64         // truncations so far; guarded by mu
-	fresh     bool           // files were made since the last Sync; guarded by mu
-	made      bool           // so was the folder; guarded by mu
-	timers    []clock.Timer  // removals that wait; guarded by mu
-	vec       [][]byte       // scratch of AppendAll; guarded by mu
-	batches   []record.Batch // scratch of AppendAll; guarded by mu
+	mu                sync.Mutex // appends
+	producers         *producerstate.State
+	epochs            epochCache
+	snapshots         []kafka.Offset // of snapshot files, rising; guarded by mu
+	unsyncedSnapshots []kafka.Offset // those that the next Sync makes durable; guarded by mu
+	jitterMS          int64          // of the active segment; guarded by mu
+	cuts              uint64         // truncations so far; guarded by mu
+	fresh             bool           // files were made since the last Sync; guarded by mu
+	made              bool           // so was the folder; guarded by mu
+	timers            []clock.Timer  // removals that wait; guarded by mu
+	vec               [][]byte       // scratch of AppendAll; guarded by mu
+	batches           []record.Batch // scratch of AppendAll; guarded by mu
 }
 
 // logMetrics are shared by all logs of a registry.

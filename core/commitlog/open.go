@@ -85,7 +85,7 @@ func (l *Log) load(ctx context.Context, o *Options, found *files) error {
 	if err := l.checkMetadata(found.metadata); err != nil {
 		return err
 	}
-	if !o.Clean { // for all that is known, no name of a file is durable
+	if !o.Clean || len(found.logs) == 0 { // for all that is known, no name of a file is durable
 		l.fresh, l.made = len(found.logs) > 0, true
 	}
 	rebuildEpochs := false
@@ -118,7 +118,11 @@ func (l *Log) load(ctx context.Context, o *Options, found *files) error {
 	if err := l.loadEpochs(rebuildEpochs); err != nil {
 		return err
 	}
-	if err := l.loadProducers(o.Clean, recovered); err != nil {
+	trusted := l.EndOffset()
+	if !o.Clean { // a later one may be of batches that a crash took, or that were truncated away
+		trusted = o.RecoveryPoint
+	}
+	if err := l.loadProducers(trusted, recovered); err != nil {
 		return err
 	}
 	l.removeStraySnapshots()

@@ -73,13 +73,15 @@ func (r *recovery) segment(i int) error {
 // parted tells why the segment after i, which ends at next, can't follow it. A log
 // is written without gaps between segments; compaction makes some, but only where
 // all is on the disk. So a gap beyond the recovery point is data that a power
-// failure took, and an overlap is a deleted segment that came back.
+// failure took, and an overlap is a deleted segment that came back. Without a
+// recovery point, as in a folder that comes from another broker, gaps stay.
 func (r *recovery) parted(i int, next kafka.Offset) error {
 	if i+1 == len(r.list) {
 		return nil
 	}
 	base := r.list[i+1].Base()
-	if next == base || next < r.point || base-r.list[i].Base() > segment.OffsetsMax {
+	unknown := r.o.RecoveryPoint == kafka.NoOffset && next < base
+	if next == base || next < r.point || unknown || base-r.list[i].Base() > segment.OffsetsMax {
 		return nil
 	}
 	return fmt.Errorf("%w: segment %d ends at offset %d, the one after it begins at %d", ErrCorrupt, r.list[i].Base(), next, base)
@@ -125,8 +127,11 @@ func (r *recovery) visit(b record.Batch) error {
 			return fmt.Errorf("%w from %d to %d at offset %d", segment.ErrStop, r.epoch, e, b.BaseOffset())
 		}
 		r.epoch = e
+		if r.log.epochs.of(b.BaseOffset()) != e { // the file is older or newer than the data
+			r.log.epochs.truncateEnd(b.BaseOffset())
+			r.log.epochs.assign(e, b.BaseOffset())
+		}
 	}
-	r.log.noteEpoch(b)
 	return nil
 }
 

@@ -2,7 +2,9 @@ package commitlog
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/mortisemq/mortise/core/internal/producerstate"
@@ -31,27 +33,43 @@ func (l *Log) takeSnapshot(at kafka.Offset, sync bool) error {
 		_ = l.fs.Remove(name) // half a snapshot is worth nothing; the checksum would tell
 		return err
 	}
-	l.fresh = true
+	if !sync {
+		l.fresh = true
+		l.unsyncedSnapshots = append(l.unsyncedSnapshots, at)
+	}
 	l.snapshots = append(l.snapshots, at)
 	return nil
 }
 
-// loadProducers restores the state from the newest snapshot that can be read and
-// the batches after it. The .txnindex of segments that were recovered is made new.
-func (l *Log) loadProducers(clean bool, recovered map[*segment.Segment]bool) error {
-	end := l.EndOffset()
-	from := l.StartOffset()
+// syncSnapshot makes a snapshot durable: once retention has deleted a producer's
+// batches, nothing else remembers it.
+func (l *Log) syncSnapshot(at kafka.Offset) error {
+	f, err := l.fs.OpenFile(l.snapshotPath(at), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) { // dropped since
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sync snapshot: %w", err)
+	}
+	return errors.Join(f.SyncData(), f.Close())
+}
+
+// loadProducers restores the state from the newest snapshot up to offset trusted
+// that can be read, and the batches after it. The .txnindex of segments that were recovered is made new.
+func (l *Log) loadProducers(trusted kafka.Offset, recovered map[*segment.Segment]bool) error {
+	end, first := l.EndOffset(), l.list()[0].Base()
+	from := first // also below the log start: there are the ends of transactions
 	for len(l.snapshots) > 0 {
 		at := l.snapshots[len(l.snapshots)-1]
-		if at <= end && l.restore(at) {
-			from = max(from, at)
+		if at >= first && at <= min(end, trusted) && l.restore(at) {
+			from = at
+			if l.fresh { // it may have been written by a process that was killed
+				l.unsyncedSnapshots = append(l.unsyncedSnapshots, at)
+			}
 			break
 		}
 		l.snapshots = l.snapshots[:len(l.snapshots)-1]
 		l.removeLater(0, l.snapshotPath(at))
-	}
-	if len(l.snapshots) == 0 {
-		from = l.list()[0].Base()
 	}
 	if from >= end && len(recovered) == 0 {
 		return nil
@@ -77,6 +95,11 @@ func (l *Log) replay(from, end kafka.Offset, recovered map[*segment.Segment]bool
 	for _, s := range list {
 		if s.Next() <= from && !recovered[s] {
 			continue
+		}
+		if s.Base() > from {
+			if err := l.takeSnapshot(s.Base(), false); err != nil { // the next start reads more again
+				l.log.Warn("producer snapshot was not written", "partition", l.tp.String(), "at", int64(s.Base()), "err", err)
+			}
 		}
 		r := replayer{log: l}
 		if err := s.Visit(max(from, s.Base()), r.visit); err != nil {

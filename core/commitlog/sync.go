@@ -1,7 +1,9 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/mortisemq/mortise/core/internal/segment"
@@ -16,8 +18,8 @@ const syncTries = 3
 // concurrent calls wait for each other. When the disk fails it, nobody knows what
 // is on it: the log is failed from then on.
 //
-// Cost: one fdatasync for each segment with new data, one of the folder and of the
-// epochs if files were made.
+// Cost: one fdatasync for each segment with new data; after a roll, a new epoch or
+// an aborted transaction also one of the small file and one of the folder.
 func (l *Log) Sync() (kafka.Offset, error) {
 	if err := l.usable(); err != nil {
 		return l.RecoveryPoint(), err
@@ -29,24 +31,22 @@ func (l *Log) sync() (kafka.Offset, error) {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	for range syncTries {
-		l.mu.Lock()
-		list, end, cuts, fresh, made := l.list(), l.EndOffset(), l.cuts, l.fresh, l.made
-		l.fresh, l.made = false, false
-		l.mu.Unlock()
-		point := l.RecoveryPoint()
-		if point >= end && !fresh {
-			return point, nil
+		w, any := l.unsynced()
+		if !any {
+			return l.RecoveryPoint(), nil
 		}
-		if err := l.syncSegments(list, point, fresh, made); err != nil {
-			if l.cutSince(cuts) { // it was deleted under us
-				continue
-			}
+		err := l.write(&w)
+		if err != nil && l.cutSince(w.cuts) && (errors.Is(err, segment.ErrDeleted) || errors.Is(err, fs.ErrNotExist)) {
+			l.again(&w) // a file went away under us; any other failure is one of the disk
+			continue
+		}
+		if err != nil {
 			return l.RecoveryPoint(), l.fail(fmt.Errorf("sync: %w", err))
 		}
 		l.mu.Lock()
-		same := l.cuts == cuts
+		same := l.cuts == w.cuts
 		if same {
-			l.recovery.Store(max(l.recovery.Load(), int64(end)))
+			l.recovery.Store(max(l.recovery.Load(), int64(w.end)))
 		}
 		l.mu.Unlock()
 		if same {
@@ -56,6 +56,35 @@ func (l *Log) sync() (kafka.Offset, error) {
 	return l.RecoveryPoint(), nil
 }
 
+// syncWork is what one Sync makes durable.
+type syncWork struct {
+	list        []*segment.Segment
+	point, end  kafka.Offset
+	cuts        uint64
+	fresh, made bool
+	snapshots   []kafka.Offset
+}
+
+// unsynced takes over what waits for a Sync, and tells whether anything does.
+func (l *Log) unsynced() (w syncWork, any bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w = syncWork{list: l.list(), point: l.RecoveryPoint(), end: l.EndOffset(), cuts: l.cuts, fresh: l.fresh, made: l.made, snapshots: l.unsyncedSnapshots}
+	if w.point >= w.end && !w.fresh {
+		return w, false
+	}
+	l.fresh, l.made, l.unsyncedSnapshots = false, false, nil
+	return w, true
+}
+
+// again gives back what was taken over.
+func (l *Log) again(w *syncWork) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fresh, l.made = l.fresh || w.fresh, l.made || w.made
+	l.unsyncedSnapshots = append(w.snapshots, l.unsyncedSnapshots...)
+}
+
 // cutSince tells whether the log was truncated since cuts was read.
 func (l *Log) cutSince(cuts uint64) bool {
 	l.mu.Lock()
@@ -63,16 +92,17 @@ func (l *Log) cutSince(cuts uint64) bool {
 	return l.cuts != cuts
 }
 
-// syncSegments makes the segments from point on durable, and the folder and the
-// epochs if files were made.
-func (l *Log) syncSegments(list []*segment.Segment, point kafka.Offset, fresh, made bool) error {
-	if fresh { // first: what was deleted must not come back between newer data
-		if err := l.syncDirs(made); err != nil {
+// write makes the segments from the recovery point on durable with the epochs, and
+// if files were made also the folder and the snapshots.
+func (l *Log) write(w *syncWork) error {
+	if w.fresh { // first: what was deleted must not come back between newer data
+		if err := l.syncDirs(w.made); err != nil {
 			return err
 		}
 	}
-	for _, s := range list[find(list, point):] {
-		if s.Size() == 0 || (s.Next() <= point && !fresh) {
+	first := find(w.list, w.point)
+	for i, s := range w.list {
+		if i < first && !s.Changed() || !w.fresh && (s.Size() == 0 || s.Next() <= w.point) {
 			continue
 		}
 		if err := s.Sync(); err != nil {
@@ -84,6 +114,11 @@ func (l *Log) syncSegments(list []*segment.Segment, point kafka.Offset, fresh, m
 		l.metrics.syncs.Add(1)
 		if err := s.FlushIndexes(); err != nil && !s.Gone() {
 			l.log.Warn("index was not written, recovery would build it again", "partition", l.tp.String(), "err", err)
+		}
+	}
+	for _, at := range w.snapshots {
+		if err := l.syncSnapshot(at); err != nil {
+			return err
 		}
 	}
 	return l.epochs.write(l.fs, l.epochPath(), true)

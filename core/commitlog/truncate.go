@@ -75,7 +75,7 @@ func (l *Log) afterCut(end kafka.Offset) error {
 		err = last.SetAborted(whole)
 	}
 	if err == nil {
-		err = l.loadProducers(false, nil)
+		err = l.loadProducers(end, nil)
 	}
 	if err != nil {
 		return l.fail(err)

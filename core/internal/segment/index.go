@@ -41,11 +41,17 @@ func (x offsetIndex) add(last, pos int64) offsetIndex {
 // floor is the position of the last entry whose last offset is ≤ rel, 0 if there
 // is none: the batch that holds rel is there or further on.
 func (x offsetIndex) floor(rel int64) int64 {
+	_, pos, _ := x.floorEntry(rel)
+	return pos
+}
+
+// floorEntry is the entry of floor; ok is false if there is none.
+func (x offsetIndex) floorEntry(rel int64) (last, pos int64, ok bool) {
 	i := sort.Search(x.entries(), func(i int) bool { return x.last(i) > rel })
 	if i == 0 {
-		return 0
+		return 0, 0, false
 	}
-	return x.pos(i - 1)
+	return x.last(i - 1), x.pos(i - 1), true
 }
 
 // floorPos is the largest indexed position ≤ pos, 0 if there is none.
@@ -177,6 +183,14 @@ func (st *state) unsaved() int {
 func (st *state) pushTail(m mark) {
 	st.tail[st.tails%tailMarks] = m
 	st.tails++
+}
+
+// pushGap remembers that there is no data from offset end, at pos, up to next, so
+// that a read in between goes on behind it.
+func (st *state) pushGap(end, next, pos int64) {
+	if end < next {
+		st.pushTail(mark{end, next, pos})
+	}
 }
 
 // pushHint remembers where a read ended.

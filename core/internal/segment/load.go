@@ -138,6 +138,7 @@ func (s *Segment) finishLoad(h *handle, st *state) error {
 		}
 		s.next.Store(int64(next))
 	}
+	st.pushGap(int64(next), s.next.Load(), s.size.Load())
 	s.ts, s.st = ts, st
 	return nil
 }
@@ -190,6 +191,9 @@ func (s *Segment) SetNext(next kafka.Offset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sealed = true
+	if end := s.next.Load(); s.st != nil && end >= int64(s.base) {
+		s.st.pushGap(end, int64(next), s.size.Load())
+	}
 	s.next.Store(int64(next))
 }
 

@@ -87,7 +87,7 @@ func (s *Segment) locate(h *handle, l *lookup, r Request) (Found, error) {
 	sc := s.dir.Files.scan(h.file, 0, l.size)
 	defer sc.close()
 	if !l.haveStart {
-		sc.pos = l.offsets.floor(s.rel(r.From))
+		s.toEntry(&sc, l.offsets, s.rel(r.From))
 		head, err := sc.seek(r.From)
 		if err != nil || head == nil {
 			return Found{First: r.From, Next: r.From}, err

@@ -37,6 +37,9 @@ func (s *Segment) Recover(from kafka.Offset, visit func(record.Batch) error, pro
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	size := s.size.Load()
+	s.mu.Lock()
+	s.wasCut = true // for all that is known, nothing of it is durable
+	s.mu.Unlock()
 	if size == 0 {
 		s.mu.Lock()
 		s.st, s.ts = &state{offsetsSaved: -1, timesSaved: -1}, noStamps(s.base)

@@ -69,6 +69,23 @@ func (sc *scanner) seek(target kafka.Offset) (record.Batch, error) {
 	}
 }
 
+// toEntry goes to the last index entry at or before rel. An entry that does not
+// name the batch that is there is damage which no checksum tells: the data is
+// walked from its beginning then, for a wrong entry would skip records silently.
+//
+// Cost: none beyond the walk that follows, which reads the same header.
+func (s *Segment) toEntry(sc *scanner, x offsetIndex, rel int64) {
+	last, pos, ok := x.floorEntry(rel)
+	if sc.pos = pos; !ok {
+		return
+	}
+	if head, err := sc.head(); err == nil && head != nil && s.rel(head.LastOffset()) == last {
+		return
+	}
+	s.dir.Log.Warn("index entry does not fit its data, reading without the index", "file", s.Path(Index), "offset", int64(s.base)+last, "position", pos)
+	sc.pos = 0
+}
+
 // fill reads a header and what follows it.
 func (sc *scanner) fill() error {
 	want := min(sc.end-sc.pos, int64(len(*sc.buf)))

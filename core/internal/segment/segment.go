@@ -83,6 +83,8 @@ type Segment struct {
 	modified int64  // ms; guarded by mu
 	aborted  []Aborted
 	txns     txnState // guarded by mu, like aborted
+	txnDirty bool     // the .txnindex was written since the last Sync; guarded by mu
+	wasCut   bool     // the file was shortened since the last Sync; guarded by mu
 	sealed   bool     // guarded by mu
 	deleted  bool     // guarded by mu
 }
@@ -191,9 +193,22 @@ func (s *Segment) evicted(h *handle) {
 	}
 }
 
-// Sync makes the data durable. It runs beside appends.
+// Sync makes the data durable, a shorter size after a truncation too, and the
+// aborted transactions: without them readers would take aborted data for committed.
+// It runs beside appends.
+//
+// Cost: one fdatasync, two if a transaction was aborted.
 func (s *Segment) Sync() error {
-	if s.Size() == 0 {
+	s.mu.Lock()
+	txns, cut := s.txnDirty, s.wasCut
+	s.txnDirty, s.wasCut = false, false
+	s.mu.Unlock()
+	if txns {
+		if err := s.syncAborted(); err != nil {
+			return err
+		}
+	}
+	if s.Size() == 0 && !cut {
 		return nil
 	}
 	h, err := s.acquire(false)
@@ -202,6 +217,14 @@ func (s *Segment) Sync() error {
 	}
 	defer h.unref()
 	return h.file.SyncData()
+}
+
+// Changed tells whether a Sync is needed for another reason than new data: the file
+// was shortened, or the .txnindex written.
+func (s *Segment) Changed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wasCut || s.txnDirty
 }
 
 // CloseFile gives the open file back to the system once its readers are done.

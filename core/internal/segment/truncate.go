@@ -67,10 +67,11 @@ func (s *Segment) cutLocked(h *handle, pos int64, next kafka.Offset) error {
 			st.times = old.times.below(st.offsets.last(n-1) + 1)
 		}
 	}
-	_, ts, err := s.walk(h, st, pos)
+	end, ts, err := s.walk(h, st, pos)
 	if err != nil {
 		return err
 	}
+	next = min(next, end) // a gap before the cut goes too: a log ends where its data does
 	if pos == 0 {
 		ts = noStamps(s.base)
 	}
@@ -90,6 +91,7 @@ func (s *Segment) cutFile(h *handle, pos int64, publish func()) error {
 		if err := h.file.Truncate(pos); err != nil {
 			return err
 		}
+		s.wasCut = true
 		publish()
 		return nil
 	}
@@ -147,5 +149,8 @@ func (s *Segment) CutTorn() error {
 		return err
 	}
 	defer h.unref()
+	s.mu.Lock()
+	s.wasCut = true
+	s.mu.Unlock()
 	return h.file.Truncate(s.size.Load())
 }

@@ -96,7 +96,7 @@ func (s *Segment) AppendAborted(a Aborted) error {
 		return err
 	}
 	s.mu.Lock()
-	s.aborted, s.txns = append(s.aborted, a), txnLoaded
+	s.aborted, s.txns, s.txnDirty = append(s.aborted, a), txnLoaded, true
 	s.mu.Unlock()
 	return nil
 }
@@ -121,9 +121,21 @@ func (s *Segment) SetAborted(list []Aborted) error {
 		return err
 	}
 	s.mu.Lock()
-	s.aborted, s.txns = list, txnLoaded
+	s.aborted, s.txns, s.txnDirty = list, txnLoaded, true
 	s.mu.Unlock()
 	return nil
+}
+
+// syncAborted makes the .txnindex durable, if there still is one.
+func (s *Segment) syncAborted() error {
+	f, err := s.dir.Files.openFile(s.dir.FS, s.Path(TxnIndex), os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.SyncData(), f.Close())
 }
 
 // AbortedIn appends the aborted transactions that have data from offset from on
