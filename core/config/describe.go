@@ -50,17 +50,34 @@ func (e *Entry) IsDefault() bool { return e.Source == SourceDefault }
 type Facts map[string]string
 
 // DescribeTopic describes every key of a topic with the given own values, by name.
+// Topics without any share one description: the caller must not change it.
 func (r *Resolver) DescribeTopic(img *meta.Image, own map[string]string) []Entry {
 	d := r.resolve(img)
+	entries := d.described()
+	if len(own) == 0 {
+		return entries
+	}
+	entries = slices.Clone(entries)
+	for i, k := range keys().topicSorted {
+		if _, set := own[k.Name]; set {
+			v := d.topicValue(own, k.Name)
+			e := &entries[i]
+			e.Value = &v.Text
+			e.Synonyms = append([]Synonym{{k.Name, &v.Text, SourceTopic}}, e.Synonyms...)
+			e.takeSource()
+		}
+	}
+	return entries
+}
+
+// describeTopic describes every key of a topic without own values.
+func (d *resolved) describeTopic() []Entry {
 	entries := make([]Entry, 0, len(keys().topicSorted))
 	for _, k := range keys().topicSorted {
-		v := d.topicValue(own, k.Name)
-		e := Entry{Name: k.Name, Value: &v.Text, Source: SourceDefault, Type: k.Type, Doc: k.Doc}
-		if _, set := own[k.Name]; set {
-			e.Synonyms = append(e.Synonyms, Synonym{k.Name, &v.Text, SourceTopic})
-		}
+		v := d.defaults[k.Name]
+		e := Entry{Name: k.Name, Value: &v.Text, Type: k.Type, Doc: k.Doc}
 		if len(k.Synonyms) > 0 {
-			e.Synonyms = append(e.Synonyms, d.layers.synonyms(k.Synonyms[0])...)
+			e.Synonyms = d.layers.synonyms(k.Synonyms[0])
 		}
 		e.takeSource()
 		entries = append(entries, e)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -45,9 +46,22 @@ func (r *Resolver) Static() Static { return *r.static.Load() }
 // SetStatic takes over a config file that changed: keys that are Live count from
 // now on, the others stay as they were. It returns the names of those that differ
 // and wait for a restart.
+//
+// Readers never see a mixture: a snapshot is of one file or of the other.
 func (r *Resolver) SetStatic(static Static) (pending []string) {
-	old := r.Static()
-	next := Static{}
+	for {
+		old := r.static.Load()
+		next, pending := merged(*old, static)
+		if r.static.CompareAndSwap(old, &next) {
+			return pending
+		}
+	}
+}
+
+// merged is the file that counts after a reload: next for keys that are live, old
+// for the others, of which it names those that differ.
+func merged(old, static Static) (next Static, pending []string) {
+	next = Static{}
 	c := keys()
 	for _, k := range c.brokerSorted {
 		value, set := static[k.Name]
@@ -60,8 +74,7 @@ func (r *Resolver) SetStatic(static Static) (pending []string) {
 			next[k.Name] = value
 		}
 	}
-	r.static.Store(&next)
-	return pending
+	return next, pending
 }
 
 // resolved is what was derived for one state of the layers.
@@ -71,6 +84,8 @@ type resolved struct {
 	broker   *Broker
 	topic    *Topic           // of topics without own values
 	defaults map[string]Value // of topics, by topic key
+	// described are the entries of topics without own values. Nobody changes them.
+	described func() []Entry
 }
 
 // layers are the sources of broker values, highest first. The maps are not
@@ -134,6 +149,7 @@ func derive(l layers) *resolved {
 		}
 	}
 	d.topic = newTopic(func(name string) Value { return d.defaults[name] })
+	d.described = sync.OnceValue(d.describeTopic)
 	return d
 }
 

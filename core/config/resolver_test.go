@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -155,4 +156,41 @@ func TestCheckTopicWithTheBrokersDefaults(t *testing.T) {
 	if text(err) != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+}
+
+// TestCONF04 reloads in a loop while others read: every snapshot is of one file.
+func TestCONF04(t *testing.T) {
+	files := [2]Static{
+		{"num.partitions": "1", "fetch.max.bytes": "10000"},
+		{"num.partitions": "2", "fetch.max.bytes": "20000"},
+	}
+	r := NewResolver(files[0]).For(1)
+	img := image(1)
+	var readers, writers sync.WaitGroup
+	stop := make(chan struct{})
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if b := r.Broker(img, 1); int64(b.NumPartitions)*10000 != b.FetchMaxBytes {
+					t.Errorf("num.partitions %d of one file, fetch.max.bytes %d of another", b.NumPartitions, b.FetchMaxBytes)
+					return
+				}
+			}
+		})
+	}
+	for w := range 2 {
+		writers.Go(func() {
+			for n := range 200 {
+				r.SetStatic(files[(n+w)%2])
+			}
+		})
+	}
+	writers.Wait()
+	close(stop)
+	readers.Wait()
 }
