@@ -10,7 +10,8 @@ import (
 // Truncate drops everything from offset to on: what a follower does with records
 // that its leader does not have. Inside a batch it drops the whole batch. Ranges in
 // flight keep their bytes. The owner must write the recovery point's checkpoint
-// before it acknowledges later appends.
+// before it appends again: damage
+// below it is refused.
 //
 // Unlike all else that holds the append lock, it waits for the disk: what was cut
 // off must not come back between newer data. Followers do it after a change of
