@@ -1,13 +1,18 @@
 package commitlog
 
 import (
+	"archive/tar"
+	"compress/gzip"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
 	"github.com/mortisemq/mortise/core/vfs"
@@ -75,7 +80,7 @@ func dump(t *testing.T, libs, dir string, clean bool) {
 		}
 		files = append(files, found...)
 	}
-	cmd := exec.CommandContext(context.Background(), "java", "-cp", libs+"/*", "kafka.tools.DumpLogSegments",
+	cmd := exec.CommandContext(context.Background(), "java", "-cp", libs+"/*", "org.apache.kafka.tools.DumpLogSegments",
 		"--deep-iteration", "--index-sanity-check", "--files", strings.Join(files, ","))
 	raw, err := cmd.CombinedOutput()
 	out := string(raw)
@@ -92,17 +97,51 @@ func dump(t *testing.T, libs, dir string, clean bool) {
 	}
 }
 
+// untar unpacks plain files into dir.
+func untar(t *testing.T, name, dir string) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, filepath.Clean("/"+h.Name))
+		if h.Typeflag == tar.TypeDir {
+			err = os.MkdirAll(to, 0o755)
+		} else {
+			var b []byte
+			if b, err = io.ReadAll(r); err == nil {
+				err = os.WriteFile(to, b, 0o644)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestOpensAFolderOfKafka reads what a real Kafka 4.4 left behind: idempotent
 // batches, gzip, several segments, records deleted up to offset 1.
 func TestOpensAFolderOfKafka(t *testing.T) {
-	const from = "testdata/kafka44/disk-a-0"
 	for _, clean := range []bool{true, false} {
-		dir := t.TempDir() + "/disk-a-0"
-		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		tmp := t.TempDir()
+		untar(t, "testdata/kafka44/disk-a-0.tar.gz", tmp)
+		dir := tmp + "/disk-a-0"
 		l, err := Open(context.Background(), Options{
 			FS: vfs.OS(), Dir: dir, TP: kafka.TopicPartition{Topic: "disk-a"}, Clean: clean, StartOffset: 1, RecoveryPoint: 6,
+			Clock: clock.NewManual(time.UnixMilli(1_600_000_010_000)), // before the producers expire
 		})
 		if err != nil {
 			t.Fatalf("clean %v: %v", clean, err)
