@@ -41,7 +41,7 @@ func (b *Broker) serve() {
 		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: o.Log, Metrics: o.Metrics, OpenFiles: openFileLimit()})
 	b.server = server.New(server.Options{Handler: b.api, Log: o.Log, Clock: o.Clock, Metrics: o.Metrics,
 		Limits: b.limits, Budget: quota.NewBudget(quota.Limit(c.QueuedMaxRequestBytes)),
-		Versions: b.api.Versions, HTTPHint: b.httpHint()})
+		Versions: b.api.Versions, Nature: nature, HTTPHint: b.httpHint()})
 	for n, l := range b.listeners {
 		name := o.Listeners[n].Name
 		b.serving.Go(func() {

@@ -1,6 +1,9 @@
 package quota
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // DefaultBytes is the bound for queued.max.request.bytes = -1, which in Kafka
 // means none. A broker without a bound can be filled by requests that wait.
@@ -25,6 +28,7 @@ type Budget struct {
 // waiter is one Acquire that waits. ready is sent to when it was granted.
 type waiter struct {
 	n     int64
+	own   int64 // what the waiter holds already
 	ready chan struct{}
 }
 
@@ -36,12 +40,12 @@ func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 func (b *Budget) TryAcquire(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.queue) == 0 && b.take(n)
+	return len(b.queue) == 0 && b.take(n, 0)
 }
 
-// take takes n bytes if they fit. Caller holds mu.
-func (b *Budget) take(n int64) bool {
-	if b.used > 0 && b.used+n > b.limit {
+// take takes n bytes if they fit, or if nobody else holds any. Caller holds mu.
+func (b *Budget) take(n, own int64) bool {
+	if b.used > own && b.used+n > b.limit {
 		return false
 	}
 	b.used += n
@@ -50,21 +54,40 @@ func (b *Budget) take(n int64) bool {
 
 // Acquire takes n bytes and waits for them. It returns false, and has taken
 // nothing, when stop is closed first. What was taken goes back by Release.
-func (b *Budget) Acquire(n int64, stop <-chan struct{}) bool {
+func (b *Budget) Acquire(n int64, stop <-chan struct{}) bool { return b.acquire(n, 0, stop, nil) }
+
+// Extend takes n bytes more for somebody who holds own. Who waits while holding
+// can wait for others who do the same, so it gives up after within and returns
+// false, as when stop is closed.
+func (b *Budget) Extend(n, own int64, stop <-chan struct{}, within time.Duration) bool {
 	b.mu.Lock()
-	if len(b.queue) == 0 && b.take(n) {
+	if len(b.queue) == 0 && b.take(n, own) {
 		b.mu.Unlock()
 		return true
 	}
-	w := &waiter{n: n, ready: make(chan struct{})}
+	b.mu.Unlock()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	return b.acquire(n, own, stop, timer.C)
+}
+
+// acquire takes n bytes, at the end of the queue.
+func (b *Budget) acquire(n, own int64, stop <-chan struct{}, late <-chan time.Time) bool {
+	b.mu.Lock()
+	if len(b.queue) == 0 && b.take(n, own) {
+		b.mu.Unlock()
+		return true
+	}
+	w := &waiter{n: n, own: own, ready: make(chan struct{})}
 	b.queue = append(b.queue, w)
 	b.mu.Unlock()
 	select {
 	case <-w.ready:
 		return true
 	case <-stop:
-		return b.giveUp(w)
+	case <-late:
 	}
+	return b.giveUp(w)
 }
 
 // giveUp takes w out of the queue. If it was granted meanwhile the bytes go
@@ -98,7 +121,7 @@ func (b *Budget) Release(n int64) {
 // grant serves waiters from the front while they fit. Caller holds mu.
 func (b *Budget) grant() {
 	served := 0
-	for served < len(b.queue) && b.take(b.queue[served].n) {
+	for served < len(b.queue) && b.take(b.queue[served].n, b.queue[served].own) {
 		close(b.queue[served].ready)
 		served++
 	}
@@ -120,4 +143,18 @@ func (b *Budget) Usage() (used, limit int64, waiting int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used, b.limit, len(b.queue)
+}
+
+// HalfUsed reports whether half of the limit is held.
+func (b *Budget) HalfUsed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used >= b.limit/2
+}
+
+// Wanted reports whether anybody waits.
+func (b *Budget) Wanted() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue) > 0
 }

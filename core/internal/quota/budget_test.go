@@ -3,6 +3,7 @@ package quota
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func TestLimitHasADefault(t *testing.T) {
@@ -104,4 +105,37 @@ func TestAcquireDoesNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { b.Acquire(5, nil); b.Release(5) }); n != 0 {
 		t.Fatalf("%v allocs for bytes that are free, want 0", n)
 	}
+}
+
+// Who holds some and waits for more gives up in time, so that two of them do not
+// wait for each other for ever.
+func TestExtendGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(100)
+		for range 2 {
+			if !b.TryAcquire(50) {
+				t.Fatal("no room in an empty budget")
+			}
+		}
+		start := time.Now()
+		if b.Extend(10, 50, nil, time.Second) {
+			t.Error("extended beyond the limit while somebody else holds bytes")
+		}
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("gave up after %v, want 1s", d)
+		}
+		done := make(chan bool)
+		go func() { done <- b.Extend(200, 50, nil, time.Minute) }()
+		synctest.Wait()
+		if !b.Wanted() {
+			t.Error("nobody waits")
+		}
+		b.Release(50) // of the other one: now the first is alone and may go over the limit
+		if !<-done {
+			t.Error("the last holder was not extended")
+		}
+		if used, _, _ := b.Usage(); used != 250 || !b.HalfUsed() || b.Wanted() {
+			t.Errorf("%d bytes used, half %v, wanted %v", used, b.HalfUsed(), b.Wanted())
+		}
+	})
 }

@@ -36,9 +36,11 @@ type conn struct {
 	inFlight int       // guarded by mu; slots not yet written
 	outBytes int64     // guarded by mu; of answers not yet written, without bodies
 	inBatch  bool      // guarded by mu; the reader will write at the end of its batch
+	serial   int       // guarded by mu; requests that must be answered before the next starts
+	counted  int64     // guarded by mu; of outBytes, in Server.unread
 	writing  bool      // guarded by mu; somebody writes
 	dead     bool      // guarded by mu
-	active   time.Time // guarded by mu; when the last answer left
+	active   time.Time // guarded by mu; when the last answer left, at first the start
 	muted    time.Time // guarded by mu; nothing starts before (KIP-219)
 	waiting  atomic.Bool
 }
@@ -48,7 +50,7 @@ type conn struct {
 const maxOutBytes = 4 << 20
 
 func newConn(s *Server, nc net.Conn, listener string, id uint64) *conn {
-	c := &conn{srv: s, nc: nc, stop: make(chan struct{})}
+	c := &conn{srv: s, nc: nc, stop: make(chan struct{}), active: time.Now()}
 	c.changed.L = &c.mu
 	c.writeLate = c.lateWriter
 	c.info.ID, c.info.Listener, c.info.Principal = id, listener, wire.Anonymous
@@ -84,11 +86,11 @@ func (c *conn) serve() {
 // when the connection died meanwhile.
 func (c *conn) enqueue(s *slot) bool {
 	c.mu.Lock()
-	if !c.hasRoom() {
+	if !c.hasRoom(s.serial) {
 		c.mu.Unlock()
 		c.endBatch()
 		c.mu.Lock()
-		c.awaitRoom()
+		c.awaitRoom(s.serial)
 	}
 	defer c.mu.Unlock()
 	if c.dead {
@@ -102,22 +104,29 @@ func (c *conn) enqueue(s *slot) bool {
 	c.tail = s
 	c.inFlight++
 	c.inBatch = true
+	if s.serial {
+		c.serial++
+	}
 	return true
 }
 
 // hasRoom reports whether another request may start. Caller holds mu.
-func (c *conn) hasRoom() bool {
-	return c.inFlight < c.read.limits.InFlightRequests && c.outBytes < maxOutBytes && c.muted.IsZero()
+func (c *conn) hasRoom(serial bool) bool {
+	return c.inFlight < c.read.limits.InFlightRequests && c.outBytes < maxOutBytes && c.muted.IsZero() &&
+		c.serial == 0 && !c.crowded(serial)
 }
 
 // awaitRoom waits for room. Caller holds mu and is the reader.
-func (c *conn) awaitRoom() {
-	for !c.dead && !c.hasRoom() {
-		if !c.muted.IsZero() {
+func (c *conn) awaitRoom(serial bool) {
+	for !c.dead && !c.hasRoom(serial) {
+		switch {
+		case !c.muted.IsZero():
 			c.awaitUnmute()
-			continue
+		case c.crowded(serial):
+			c.awaitCalm()
+		default:
+			c.changed.Wait()
 		}
-		c.changed.Wait()
 	}
 }
 
@@ -160,9 +169,9 @@ func (c *conn) activity() (last time.Time, waits bool) {
 // for them, as the reader. They go back by refund.
 func (c *conn) charge(n int64) error {
 	budget := c.srv.opt.Budget
-	if !c.holdsRoom(n) || !budget.TryAcquire(n) {
+	if !c.holdsRoom(n, 0) || !budget.TryAcquire(n) {
 		c.endBatch()
-		if err := c.awaitHeld(n); err != nil {
+		if err := c.awaitHeld(n, 0); err != nil {
 			return err
 		}
 		if !budget.TryAcquire(n) {
@@ -177,17 +186,18 @@ func (c *conn) charge(n int64) error {
 }
 
 // holdsRoom reports whether n more bytes fit in what the connection may hold.
-func (c *conn) holdsRoom(n int64) bool {
+// What a frame holds itself (own) is never in its way.
+func (c *conn) holdsRoom(n, own int64) bool {
 	held := c.held.Load()
-	return held == 0 || held+n <= c.read.limits.InFlightBytes
+	return held == own || held+n <= c.read.limits.InFlightBytes
 }
 
-func (c *conn) awaitHeld(n int64) error {
+func (c *conn) awaitHeld(n, own int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting.Store(true)
 	defer c.waiting.Store(false)
-	for !c.dead && !c.holdsRoom(n) {
+	for !c.dead && !c.holdsRoom(n, own) {
 		c.changed.Wait()
 	}
 	if c.dead {
@@ -224,6 +234,7 @@ func (c *conn) kill(err error) {
 		return
 	}
 	c.dead = true
+	c.countUnread(0)
 	first := c.head
 	c.head, c.tail = nil, nil
 	var cancels []func()

@@ -12,6 +12,8 @@ var (
 	errFrameTimeout = errors.New("frame was not completed in time")
 	errWriteTimeout = errors.New("peer does not read its answers")
 	errShortBody    = errors.New("body shorter than announced")
+	errNoMemory     = errors.New("no memory became free for the rest of a frame (queued.max.request.bytes)")
+	errUnread       = errors.New("answers were left unread while there was no room for others")
 	errStopped      = errors.New("server stopped")
 )
 
@@ -29,6 +31,8 @@ const (
 	reasonFrameTimeout
 	reasonWriteTimeout
 	reasonShortBody
+	reasonNoMemory
+	reasonUnread
 	reasonPerIP
 	reasonMaxConnections
 	reasonAccept
@@ -37,5 +41,5 @@ const (
 
 var reasonNames = [reasons]string{
 	"other", "frame-size", "version", "malformed", "tls", "http", "idle",
-	"frame-timeout", "write-timeout", "short-body", "per-ip", "max-connections", "accept",
+	"frame-timeout", "write-timeout", "short-body", "no-memory", "unread", "per-ip", "max-connections", "accept",
 }

@@ -58,7 +58,7 @@ func reasonOf(err error) (r reason, ok bool) {
 		{errFrameSize, reasonFrameSize}, {errVersion, reasonVersion}, {wire.ErrMalformed, reasonMalformed},
 		{errTLS, reasonTLS}, {errHTTP, reasonHTTP}, {errIdle, reasonIdle},
 		{errFrameTimeout, reasonFrameTimeout}, {errWriteTimeout, reasonWriteTimeout},
-		{errShortBody, reasonShortBody},
+		{errShortBody, reasonShortBody}, {errNoMemory, reasonNoMemory}, {errUnread, reasonUnread},
 	} {
 		if errors.Is(err, k.err) {
 			return k.r, true

@@ -29,6 +29,9 @@ type Options struct {
 	// false for an unknown key. A request outside closes its connection, but
 	// ApiVersions always reaches the handler. Required.
 	Versions func(key int16) (min, max int16, ok bool)
+	// Nature says how the requests of a key are treated. Nil: all are Large and
+	// Pipelined.
+	Nature func(key int16) Nature
 	// HTTPHint is named in the log when somebody speaks HTTP to us: the address
 	// of the admin listener. Empty: no hint.
 	HTTPHint string

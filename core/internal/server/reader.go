@@ -38,6 +38,7 @@ type reader struct {
 	started  time.Time // when the frame under way began; zero: none
 	arrived  int64     // bytes of it in memory of its own
 	mem1     *memory   // the large frame under way, to be freed after an error
+	careful  bool      // it holds memory that others may come to need
 }
 
 func (r *reader) init(c *conn) {
@@ -170,6 +171,9 @@ func (r *reader) parse() error {
 		if err := r.c.srv.checkVersion(key, version); err != nil {
 			return err
 		}
+		if err := r.c.srv.checkSize(key, size); err != nil {
+			return err
+		}
 		total := lengthSize + size
 		switch {
 		case len(rest) >= total:
@@ -216,69 +220,6 @@ func (r *reader) begin() {
 	}
 }
 
-// large reads a frame of size bytes into memory of its own, straight from the
-// socket but for what is in the buffer already.
-func (r *reader) large(size int) error {
-	r.c.endBatch()
-	r.begin()
-	if size > bigFrame {
-		r.limit, r.quiet = smallRead, 0
-	}
-	m, err := r.allocate(min(size, eagerFrame))
-	if err != nil {
-		return err
-	}
-	r.mem1 = m
-	have := copy(m.buf, r.mem.buf[r.r+lengthSize:r.w])
-	r.r = r.w
-	for have < size {
-		if have == len(m.buf) {
-			if err := r.grow(m, size); err != nil {
-				return err
-			}
-		}
-		n, err := r.readSome(m.buf[have:min(size, len(m.buf))])
-		have += n
-		r.arrived = int64(have)
-		if err != nil {
-			return err
-		}
-	}
-	r.mem1, r.started = nil, time.Time{}
-	return r.start(m, m.buf[:size:size])
-}
-
-// allocate returns memory for n bytes of a frame, charged before it is there.
-func (r *reader) allocate(n int) (*memory, error) {
-	_, size := classOf(n)
-	if err := r.c.charge(int64(size)); err != nil {
-		return nil, err
-	}
-	m := r.c.srv.pools.get(n)
-	m.owner, m.charged = r.c, int64(size)
-	return m, nil
-}
-
-// grow doubles m for a frame of size bytes, of which a first part has arrived.
-// The whole frame is charged when the first doubling is due: what was charged
-// before is given up first, so that nobody waits while holding.
-func (r *reader) grow(m *memory, size int) error {
-	if m.charged < int64(size) {
-		n := m.charged
-		m.owner, m.charged = nil, 0
-		r.c.refund(n)
-		if err := r.c.charge(int64(size)); err != nil {
-			return err
-		}
-		m.owner, m.charged = r.c, int64(size)
-	}
-	bigger := make([]byte, min(size, 2*len(m.buf)))
-	copy(bigger, m.buf)
-	m.pools.put(m.buf)
-	m.buf, m.pools = bigger, nil
-	return nil
-}
-
 // start hands a frame to the handler. It takes over a reference to m.
 // Hot: 0 allocs.
 func (r *reader) start(m *memory, frame []byte) error {
@@ -289,12 +230,13 @@ func (r *reader) start(m *memory, frame []byte) error {
 		return err
 	}
 	s := r.c.srv.slots.Get().(*slot)
-	s.conn, s.mem = r.c, m
+	s.conn, s.mem, s.serial = r.c, m, !r.c.srv.nature(h.Key).Pipelined
 	s.req.Init(h, body, &r.c.info, r.now, s, &r.c.srv.responses)
 	r.c.srv.m.inFlight.Add(1)
 	r.c.srv.m.request(h.Key)
-	if !r.c.enqueue(s) {
+	if !r.c.weigh(s, len(frame)) || !r.c.enqueue(s) {
 		s.ReleaseBody()
+		s.unweigh()
 		s.free()
 		return errStopped
 	}
@@ -321,71 +263,4 @@ func (r *reader) readSome(b []byte) (int, error) {
 			return 0, err
 		}
 	}
-}
-
-// arm keeps the socket's deadline at most FrameTimeout away, and moves it only
-// when half of that has passed: it is a reason to look (expired), not a verdict.
-func (r *reader) arm() {
-	if r.deadline.Sub(r.now) < r.limits.FrameTimeout/2 {
-		r.setDeadline(r.now.Add(r.limits.FrameTimeout))
-	}
-	if r.c.draining.Load() {
-		r.setDeadline(longAgo)
-	}
-}
-
-func (r *reader) setDeadline(t time.Time) {
-	r.deadline = t
-	r.c.nc.SetReadDeadline(t) //nolint:errcheck // the read will tell
-}
-
-// late is the error of a frame that trickles in too slowly.
-func (r *reader) late() error {
-	if r.started.IsZero() {
-		return nil
-	}
-	if due := r.frameDue(); r.now.After(due) {
-		return fmt.Errorf("%w: began %v ago, %d bytes arrived", errFrameTimeout, r.now.Sub(r.started), r.arrived)
-	}
-	return nil
-}
-
-func (r *reader) frameDue() time.Time {
-	return r.started.Add(r.limits.FrameTimeout + atPace(r.arrived))
-}
-
-// expired decides what it means that nothing came until the deadline, and sets
-// the next one.
-func (r *reader) expired() error {
-	switch {
-	case r.c.draining.Load():
-		return errStopped
-	case !r.started.IsZero():
-		if err := r.late(); err != nil {
-			return err
-		}
-		r.setDeadline(r.frameDue().Add(time.Millisecond))
-		return nil
-	}
-	return r.expiredIdle()
-}
-
-// expiredIdle is expired between frames. A connection that waits for an answer is
-// not idle.
-func (r *reader) expiredIdle() error {
-	r.limits = r.c.srv.limits()
-	active, waits := r.c.activity()
-	if r.last.After(active) {
-		active = r.last
-	}
-	due := active.Add(r.limits.IdleTimeout)
-	if !waits && r.limits.IdleTimeout > 0 && !due.After(r.now) {
-		return fmt.Errorf("%w: %v", errIdle, r.limits.IdleTimeout)
-	}
-	next := r.now.Add(r.limits.FrameTimeout)
-	if due.After(r.now) && due.Before(next) {
-		next = due
-	}
-	r.setDeadline(next)
-	return nil
 }

@@ -26,6 +26,9 @@ type Server struct {
 	responses wire.Responses // being built
 	running   sync.WaitGroup // goroutines of connections
 	lastID    atomic.Uint64
+	decoding  *quota.Budget // what ordinary requests are turned into
+	unread    atomic.Int64  // bytes of answers that peers have not read, see crowd.go
+	relieved  atomic.Int64  // when relieve ran last, in nanoseconds
 
 	mu        sync.Mutex
 	freed     sync.Cond                 // on mu: a connection ended, or stopping
@@ -51,7 +54,7 @@ func New(opt Options) *Server {
 	s := &Server{
 		opt: opt, m: m, journal: &journal{log: opt.Log, clock: opt.Clock, m: m},
 		listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, perIP: map[netip.Addr]int{},
-		stop: make(chan struct{}),
+		stop: make(chan struct{}), decoding: quota.NewBudget(decodeBytes),
 	}
 	s.freed.L = &s.mu
 	s.slots.New = func() any { return new(slot) }

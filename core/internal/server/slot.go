@@ -9,6 +9,9 @@ type slot struct {
 	conn *conn
 	mem  *memory // that req points into; nil after ReleaseBody. The handler's side only.
 
+	serial bool  // the connection's next request waits for the answer
+	weight int64 // taken of Server.decoding
+
 	// guarded by conn.mu
 	next   *slot
 	resp   *wire.Response // nil with done: no answer
@@ -26,7 +29,7 @@ func (s *slot) free() {
 	srv := s.conn.srv
 	srv.m.inFlight.Add(-1)
 	s.conn, s.next, s.resp, s.drop, s.cancel = nil, nil, nil, nil, nil
-	s.done, s.orphan = false, false
+	s.done, s.orphan, s.serial = false, false, false
 	srv.slots.Put(s)
 }
 
@@ -44,8 +47,13 @@ func (s *slot) Abort(err error) {
 // finish marks the slot as answered and sees to it that somebody writes.
 func (s *slot) finish(resp *wire.Response, drop error) {
 	s.ReleaseBody()
+	s.unweigh()
 	c := s.conn
 	c.mu.Lock()
+	if s.serial {
+		c.serial--
+		c.changed.Broadcast()
+	}
 	s.resp, s.drop, s.done, s.cancel = resp, drop, true, nil
 	if s.orphan {
 		c.mu.Unlock()
@@ -54,6 +62,7 @@ func (s *slot) finish(resp *wire.Response, drop error) {
 	}
 	if resp != nil {
 		c.outBytes += resp.Len() - resp.BodyLen()
+		c.countUnread(c.outBytes)
 	}
 	write := c.head == s && !c.writing && !c.inBatch
 	if write {

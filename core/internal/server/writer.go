@@ -139,6 +139,7 @@ func (w *writer) freeBatch() {
 	c.mu.Lock()
 	c.inFlight -= n
 	c.outBytes -= bytes
+	c.countUnread(c.outBytes)
 	c.active = now
 	if throttle > 0 {
 		c.muted = now.Add(time.Duration(throttle) * time.Millisecond)
