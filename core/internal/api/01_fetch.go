@@ -127,13 +127,16 @@ func (c *fetchCall) open() kafka.ErrorCode {
 	case s.byID != (c.r.Version >= 13):
 		return kafka.ErrFetchSessionTopicIDError
 	}
-	s.update(q)
+	kept := s.update(q)
 	if len(s.parts) == 0 {
 		sessions.remove(s.id)
 		c.fromRequest()
 		return kafka.None
 	}
-	sessions.touch(s, len(s.parts))
+	if !kept || !sessions.touch(s, len(s.parts)) {
+		sessions.remove(s.id)
+		return kafka.ErrFetchSessionIDNotFound
+	}
 	s.epoch = nextEpoch(s.epoch)
 	c.session, c.sessionID, c.incremental = s, s.id, true
 	for p := s.order.next; p != &s.order; p = p.next {
@@ -154,6 +157,11 @@ func (c *fetchCall) fromRequest() {
 
 // createSession remembers the request's partitions if there is room for it.
 func (c *fetchCall) createSession() {
+	for i := range c.parts {
+		if len(c.parts[i].name) > topicNameMax {
+			return
+		}
+	}
 	s := c.a.data.sessions.create(c.r.Version >= 13, len(c.parts))
 	if s == nil {
 		return

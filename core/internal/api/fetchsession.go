@@ -26,6 +26,10 @@ const (
 // may stay unused before anybody may take its place.
 const evictionAge = 2 * time.Minute
 
+// sessionPartitionsMax bounds the partitions of all sessions together, some 300
+// bytes each: slots bound only how many sessions there are.
+const sessionPartitionsMax = 1_000_000
+
 // sessionKey names a partition in a session.
 type sessionKey struct {
 	name      string // empty with topic ids
@@ -67,8 +71,9 @@ type fetchSessions struct {
 	count   *metrics.Gauge
 	evicted *metrics.Counter
 
-	mu  sync.Mutex
-	all map[int32]*fetchSession
+	mu    sync.Mutex
+	all   map[int32]*fetchSession
+	total int // size of all
 }
 
 // newFetchSessions makes an empty cache of slots() sessions.
@@ -91,15 +96,33 @@ func (s *fetchSessions) get(id int32) *fetchSession {
 func (s *fetchSessions) remove(id int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.all, id)
+	if f := s.all[id]; f != nil {
+		s.drop(f)
+	}
+}
+
+// drop takes a session out. Caller holds mu.
+func (s *fetchSessions) drop(f *fetchSession) {
+	delete(s.all, f.id)
+	s.total -= f.size
 	s.count.Set(int64(len(s.all)))
 }
 
-// touch notes that a session of so many partitions is in use.
-func (s *fetchSessions) touch(f *fetchSession, size int) {
+// touch notes that a session of so many partitions is in use. It is false when
+// there is no room for them: the session is closed, and its client starts anew.
+func (s *fetchSessions) touch(f *fetchSession, size int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.all[f.id] != f {
+		return true // closed meanwhile: this request is its last
+	}
+	s.total += size - f.size
 	f.used, f.size = s.clock.Now(), size
+	if s.total > sessionPartitionsMax {
+		s.drop(f)
+		return false
+	}
+	return true
 }
 
 // create makes an empty session for so many partitions; nil: there is no room.
@@ -109,6 +132,9 @@ func (s *fetchSessions) create(byID bool, size int) *fetchSession {
 	if slots := s.slots(); slots <= 0 || len(s.all) >= slots && !s.evict(size) {
 		return nil
 	}
+	if s.total+size > sessionPartitionsMax {
+		return nil
+	}
 	now := s.clock.Now()
 	f := &fetchSession{byID: byID, created: now, used: now, size: size, epoch: 1, parts: make(map[sessionKey]*sessionPartition, size)}
 	f.order.prev, f.order.next = &f.order, &f.order
@@ -116,6 +142,7 @@ func (s *fetchSessions) create(byID bool, size int) *fetchSession {
 		f.id = rand.Int32N(math.MaxInt32) + 1
 	}
 	s.all[f.id] = f
+	s.total += size
 	s.count.Set(int64(len(s.all)))
 	return f
 }
@@ -141,7 +168,7 @@ func (s *fetchSessions) evict(size int) bool {
 	case small == nil || small.size > size:
 		return false
 	}
-	delete(s.all, victim.id)
+	s.drop(victim)
 	s.evicted.Add(1)
 	return true
 }
@@ -185,10 +212,14 @@ func (f *fetchSession) forget(name []byte, id kafka.TopicID, partition int32) {
 	}
 }
 
-// update applies an incremental request. Caller holds mu.
-func (f *fetchSession) update(q *wire.FetchRequest) {
+// update applies an incremental request. It is false when the request names what
+// cannot be kept. Caller holds mu.
+func (f *fetchSession) update(q *wire.FetchRequest) bool {
 	for i := range q.Topics {
 		t := &q.Topics[i]
+		if len(t.Name) > topicNameMax {
+			return false
+		}
 		for _, want := range t.Partitions {
 			f.put(t.Name, t.ID, want)
 		}
@@ -199,6 +230,7 @@ func (f *fetchSession) update(q *wire.FetchRequest) {
 			f.forget(t.Name, t.ID, partition)
 		}
 	}
+	return true
 }
 
 // pushBack puts p at the end of the order.

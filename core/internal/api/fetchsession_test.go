@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"math"
 	"testing"
 	"time"
@@ -133,5 +134,42 @@ func TestSessionTellsOnlyWhatChanged(t *testing.T) {
 		if got := answer(st.code, st.hw, st.start); got != st.want {
 			t.Fatalf("%s: told %v, want %v", st.name, got, st.want)
 		}
+	}
+}
+
+// Slots bound the sessions; the partitions of all of them are bounded, too.
+func TestSessionPartitionsAreBounded(t *testing.T) {
+	s, _ := newTestSessions(1000)
+	large := s.create(false, sessionPartitionsMax-10)
+	small := s.create(false, 10)
+	if large == nil || small == nil {
+		t.Fatal("no session although there is room")
+	}
+	if s.create(false, 1) != nil {
+		t.Fatal("a session beyond the bound")
+	}
+	if s.touch(small, 11) || s.get(small.id) != nil {
+		t.Fatal("a session grew beyond the bound and lives")
+	}
+	if !s.touch(large, 5) || s.create(false, 100) == nil {
+		t.Fatal("no session although one became smaller")
+	}
+	s.remove(large.id)
+	s.remove(large.id)
+	if !s.touch(large, 1000) || s.total != 100 {
+		t.Fatalf("%d partitions counted after a session was closed, want 100", s.total)
+	}
+}
+
+func TestSessionKeepsNoImpossibleNames(t *testing.T) {
+	s, _ := newTestSessions(1)
+	f := s.create(false, 1)
+	q := &wire.FetchRequest{Topics: []wire.FetchTopic{{Name: bytes.Repeat([]byte("x"), topicNameMax+1), Partitions: []wire.FetchRange{{}}}}}
+	if f.update(q) || len(f.parts) != 0 {
+		t.Fatal("a name that no topic can have was kept")
+	}
+	q.Topics[0].Name = q.Topics[0].Name[1:]
+	if !f.update(q) || len(f.parts) != 1 {
+		t.Fatal("the longest name was not kept")
 	}
 }

@@ -13,6 +13,10 @@ import (
 // DefaultMaxWaiters bounds how many requests wait when Options says nothing.
 const DefaultMaxWaiters = 100_000
 
+// DefaultMaxEntries bounds the partitions that they wait for: a request may name
+// hundreds of thousands, and each is remembered with what was asked of it.
+const DefaultMaxEntries = 2_000_000
+
 // batchSize is how many waiters a worker claims in one walk of a list.
 const batchSize = 64
 
@@ -26,6 +30,7 @@ const maxWait = (1<<31 - 1) * time.Millisecond
 type Options struct {
 	Clock      clock.Clock // nil: the system's
 	MaxWaiters int         // 0: DefaultMaxWaiters
+	MaxEntries int         // of all waiters; 0: DefaultMaxEntries
 	MaxWorkers int         // goroutines that finish waiters; 0: GOMAXPROCS
 }
 
@@ -34,6 +39,7 @@ type Purgatory struct {
 	clock      clock.Clock
 	start      time.Time
 	maxWaiters int
+	maxEntries int
 	maxWorkers int
 	running    sync.WaitGroup // workers
 
@@ -47,6 +53,7 @@ type Purgatory struct {
 	readyHead int
 	workers   int
 	waiting   int
+	entries   int // of those that wait
 }
 
 // New makes an empty purgatory.
@@ -57,10 +64,13 @@ func New(o Options) *Purgatory {
 	if o.MaxWaiters == 0 {
 		o.MaxWaiters = DefaultMaxWaiters
 	}
+	if o.MaxEntries == 0 {
+		o.MaxEntries = DefaultMaxEntries
+	}
 	if o.MaxWorkers == 0 {
 		o.MaxWorkers = runtime.GOMAXPROCS(0)
 	}
-	return &Purgatory{clock: o.Clock, start: o.Clock.Now(), maxWaiters: o.MaxWaiters, maxWorkers: o.MaxWorkers}
+	return &Purgatory{clock: o.Clock, start: o.Clock.Now(), maxWaiters: o.MaxWaiters, maxEntries: o.MaxEntries, maxWorkers: o.MaxWorkers}
 }
 
 // Waiting is the number of parked waiters.
@@ -97,7 +107,7 @@ func (p *Purgatory) Park(w *Waiter, entries []Entry, need int64, wait time.Durat
 	w.have.Store(0)
 	w.nudged.Store(false)
 	w.index = -1
-	if out := p.admit(); out != Parked {
+	if out := p.admit(len(entries)); out != Parked {
 		return out
 	}
 	w.state.Store(linking)
@@ -134,16 +144,17 @@ func (w *Waiter) recheck() bool {
 }
 
 // admit counts one more waiter in.
-func (p *Purgatory) admit() Outcome {
+func (p *Purgatory) admit(entries int) Outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.closed.Load():
 		return Gone
-	case p.waiting >= p.maxWaiters:
+	case p.waiting >= p.maxWaiters, p.entries+entries > p.maxEntries:
 		return Full
 	}
 	p.waiting++
+	p.entries += entries
 	return Parked
 }
 
@@ -279,6 +290,7 @@ func (p *Purgatory) release(w *Waiter) {
 		heap.Remove(&p.deadlines, w.index)
 	}
 	p.waiting--
+	p.entries -= len(w.entries)
 	w.state.Store(idle)
 	p.mu.Unlock()
 }

@@ -171,6 +171,28 @@ func TestBoundAndClose(t *testing.T) {
 	})
 }
 
+// One waiter of very many partitions counts as many.
+func TestEntriesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, r := New(Options{MaxEntries: 3}), new(recorder)
+		var lists [4]List
+		if _, out := park(p, r, 1, time.Minute, &lists[0], &lists[1], &lists[2], &lists[3]); out != Full {
+			t.Fatalf("outcome %v of 4 entries, want Full", out)
+		}
+		park(p, r, 1, time.Second, &lists[0], &lists[1])
+		if _, out := park(p, r, 1, time.Minute, &lists[0], &lists[1]); out != Full {
+			t.Fatalf("outcome %v of 2 entries more, want Full", out)
+		}
+		time.Sleep(2 * time.Second) // fake time
+		synctest.Wait()
+		if _, out := park(p, r, 1, time.Minute, &lists[0], &lists[1], &lists[2]); out != Parked {
+			t.Fatalf("outcome %v once the others ended, want Parked", out)
+		}
+		p.Close()
+		expectWhys(t, r, Timeout, Closed)
+	})
+}
+
 // again parks its waiter again until total bytes were seen.
 type again struct {
 	p     *Purgatory
