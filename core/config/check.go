@@ -31,6 +31,15 @@ func between(least, most int64) Check {
 	}
 }
 
+// unlimitedOrSome wants -1 or at least 1: a broker that keeps nothing by default is
+// a mistake.
+func unlimitedOrSome(name string, v Value) error {
+	if v.Int < 1 && v.Int != -1 {
+		return invalid(name, v.Text, "Value must be unlimited (-1) or at least 1")
+	}
+	return nil
+}
+
 // ratio wants a number from 0 to 1.
 func ratio(name string, v Value) error {
 	switch {

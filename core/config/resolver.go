@@ -195,7 +195,7 @@ func (l *layers) topicDefault(k *Key) (v Value, ok bool) {
 		if !ok {
 			continue
 		}
-		if synonym.scale > 1 {
+		if synonym.scale > 1 && v.Int > 0 { // -1 is no time, but its absence
 			v.Int *= synonym.scale // whole hours in an int32: no overflow
 			v.Text = strconv.FormatInt(v.Int, 10)
 		}

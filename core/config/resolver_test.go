@@ -52,6 +52,7 @@ func TestPrecedence(t *testing.T) {
 	check(file, image(5, "broker/1 log.retention.ms=40", "topic/a retention.ms=30"), 30, "the topic's own beats all")
 	check(file, image(6, "broker/1 log.retention.ms=40", "topic/b retention.ms=30"), 40, "another topic's counts for nothing")
 	check(r, image(7, "topic/a retention.ms=-1"), -1, "no limit")
+	check(NewResolver(Static{"log.retention.hours": "-1"}).For(1), image(1), -1, "no limit in hours")
 }
 
 // TestStoredNonsenseBreaksNothing: a value that today's check refuses is as good

@@ -94,6 +94,9 @@ func TestCheckDynamic(t *testing.T) {
 		{"num.io.threads", "7", "Cannot update these configs dynamically: [num.io.threads]"},
 		{"log.retention.ms", "abc", "Invalid value abc for configuration log.retention.ms: Not a number of type LONG"},
 		{"log.retention.ms", "777", ""},
+		{"log.retention.ms", "-1", ""},
+		{"log.retention.ms", "0", "Invalid value 0 for configuration log.retention.ms: Value must be unlimited (-1) or at least 1"},
+		{"log.roll.ms", "0", "Invalid value 0 for configuration log.roll.ms: Value must be at least 1"},
 		{"max.connections.per.ip.overrides", "127.0.0.1:5,[::1]:6", ""},
 		{"max.connections.per.ip.overrides", "localhost:5", `Invalid value localhost:5 for configuration max.connections.per.ip.overrides: "localhost" is not an IP address`},
 	} {

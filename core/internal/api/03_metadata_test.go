@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -95,6 +96,30 @@ func TestTopicsOnDemand(t *testing.T) {
 		}
 		if got := metadataOf(rig, 9, true, "new"); !slices.Equal(got, []string{"new: NONE"}) {
 			t.Errorf("afterwards: %q", got)
+		}
+	})
+}
+
+// TestRefusedTopicsPause: a client that asks for an impossible topic on and on does
+// not keep the cluster busy; when the topic has become possible, it is made.
+func TestRefusedTopicsPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rig := newAdminRig(t, adminOptions{static: config.Static{"default.replication.factor": "2"}})
+		for range 100 {
+			metadataOf(rig, 9, true, "x")
+			synctest.Wait()
+		}
+		if n := rig.control.creations.Load(); n != 1 {
+			t.Errorf("%d commands, want 1", n)
+		}
+		if _, err := rig.control.RegisterBroker(t.Context(), meta.Registration{ID: 2, CleanShutdown: true}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(11 * time.Second) // of the bubble
+		metadataOf(rig, 9, true, "x")
+		synctest.Wait()
+		if !rig.exists("x") {
+			t.Error("the topic was not tried again")
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 const (
 	onDemandWaiting = 1000             // names that wait to be made
 	onDemandTimeout = 30 * time.Second // for the cluster to make them
+	onDemandPause   = 10 * time.Second // before a name that was refused is tried again
 )
 
 // onDemandLane is the background lane of topics made on demand: no connection has
@@ -30,18 +31,21 @@ type topicCreator struct {
 	pending  map[string]bool // asked for and not decided; guarded by mu
 	waiting  []string        // of these, not yet handed to the cluster; guarded by mu
 	draining bool            // work that takes waiting is submitted; guarded by mu
+
+	refused map[string]time.Time // when a name may be tried again; guarded by mu
 }
 
 func newTopicCreator(a *API) *topicCreator {
-	return &topicCreator{a: a, pending: map[string]bool{}}
+	return &topicCreator{a: a, pending: map[string]bool{}, refused: map[string]time.Time{}}
 }
 
 // ask has a topic made with the broker's defaults. Names that are asked for
-// already, and those beyond the bound, are dropped: their clients ask again.
+// already, those beyond the bound, and those that were refused a moment ago are
+// dropped: their clients ask again.
 func (c *topicCreator) ask(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pending[name] || len(c.pending) >= onDemandWaiting {
+	if c.pending[name] || len(c.pending) >= onDemandWaiting || c.pausing(name) {
 		return
 	}
 	c.pending[name] = true
@@ -53,6 +57,28 @@ func (c *topicCreator) ask(name string) {
 		c.drop(name)
 		c.waiting = c.waiting[:len(c.waiting)-1]
 	}
+}
+
+// pausing reports whether a name was refused a moment ago. Caller holds mu.
+func (c *topicCreator) pausing(name string) bool {
+	again, refused := c.refused[name]
+	if refused && c.a.deps.Clock.Now().Before(again) {
+		return true
+	}
+	delete(c.refused, name)
+	return false
+}
+
+// refuse logs why a name is not made, and keeps a client that asks on and on from
+// the cluster and the log.
+func (c *topicCreator) refuse(name string, why error) {
+	c.a.deps.Log.Warn("topic not made on demand", "topic", name, "error", why)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.refused) >= onDemandWaiting {
+		clear(c.refused)
+	}
+	c.refused[name] = c.a.deps.Clock.Now().Add(onDemandPause)
 }
 
 // drop forgets a name. Caller holds mu.
@@ -90,7 +116,7 @@ func (c *topicCreator) create(ctx context.Context, names []string) {
 			why = kafka.ErrInvalidTopic.Err(collisionText(name, other))
 		}
 		if why != nil {
-			c.a.deps.Log.Warn("topic not made on demand", "topic", name, "error", why)
+			c.refuse(name, why)
 			continue
 		}
 		topics = append(topics, t)
@@ -105,7 +131,7 @@ func (c *topicCreator) create(ctx context.Context, names []string) {
 	}
 	for i, result := range results {
 		if result.Err != nil && result.Err.Code != kafka.ErrTopicAlreadyExists {
-			c.a.deps.Log.Warn("topic not made on demand", "topic", topics[i].Name, "error", result.Err)
+			c.refuse(topics[i].Name, result.Err)
 		}
 	}
 }
