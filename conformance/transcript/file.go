@@ -141,7 +141,9 @@ func (s *step) addLine(l string) {
 		s.answers[n-1].lines = append(s.answers[n-1].lines, l)
 		return
 	}
-	s.body = append(s.body, l)
+	if l = strings.TrimRight(l, " "); l != "" { // a line of nothing would print as the end of the step
+		s.body = append(s.body, l)
+	}
 }
 
 // want returns the recorded answer of a version.

@@ -69,9 +69,12 @@ func giveBuffer(b *[]byte) {
 // more than limit bytes are produced, and dst never grows over twice that. The
 // error wraps ErrTooLarge or ErrCorrupt.
 //
+// The libraries see bytes that anybody may have sent. Should one of them panic,
+// the batch is corrupt: no lock is held here, and the decoder is not used again.
+//
 // Cost: with a large enough dst and warm pools no allocation for snappy and zstd.
-func decompress(dst []byte, codec Codec, src []byte, limit int) ([]byte, error) {
-	var err error
+func decompress(dst []byte, codec Codec, src []byte, limit int) (out []byte, err error) {
+	defer shield(&out, &err, codec)
 	switch codec {
 	case Gzip:
 		dst, err = decompressGzip(dst[:0], src, limit)
@@ -90,19 +93,27 @@ func decompress(dst []byte, codec Codec, src []byte, limit int) ([]byte, error) 
 	return dst, fmt.Errorf("%w: %s: %w", ErrCorrupt, codec, err)
 }
 
+// shield, deferred, turns a panic of a codec's library into an error.
+func shield(out *[]byte, err *error, codec Codec) {
+	if p := recover(); p != nil {
+		*out, *err = nil, fmt.Errorf("%w: %s: panic: %v", ErrCorrupt, codec, p)
+	}
+}
+
 func tooLarge(limit int) error {
 	return fmt.Errorf("%w: over %d bytes", ErrTooLarge, limit)
 }
 
 func decompressGzip(dst, src []byte, limit int) ([]byte, error) {
 	g := gunzips.Get().(*gunzip)
-	defer gunzips.Put(g)
 	g.src.Reset(src)
-	defer g.src.Reset(nil)
-	if err := g.gz.Reset(&g.src); err != nil {
-		return dst, noEOF(err)
+	err := noEOF(g.gz.Reset(&g.src))
+	if err == nil {
+		dst, err = readLimited(dst, &g.gz, limit)
 	}
-	return readLimited(dst, &g.gz, limit)
+	g.src.Reset(nil)
+	gunzips.Put(g) // not after a panic
+	return dst, err
 }
 
 func decompressLZ4(dst, src []byte, limit int) ([]byte, error) {
@@ -110,19 +121,25 @@ func decompressLZ4(dst, src []byte, limit int) ([]byte, error) {
 		return dst, io.ErrUnexpectedEOF // the library takes it for a stream of no frames
 	}
 	u := unlz4s.Get().(*unlz4)
-	defer unlz4s.Put(u)
 	u.src.Reset(src)
-	defer u.src.Reset(nil)
 	u.lz.Reset(&u.src)
-	return readLimited(dst, u.lz, limit)
+	dst, err := readLimited(dst, u.lz, limit)
+	u.src.Reset(nil)
+	unlz4s.Put(u) // not after a panic
+	return dst, err
 }
 
-// decompressZstd decodes into the space that dst has and starts again with twice
-// as much when it was not enough: a frame need not tell its size, and one that
-// does may lie.
 func decompressZstd(dst, src []byte, limit int) ([]byte, error) {
 	d := unzstds.Get().(*zstd.Decoder)
-	defer unzstds.Put(d)
+	dst, err := decodeZstd(d, dst, src, limit)
+	unzstds.Put(d) // not after a panic
+	return dst, err
+}
+
+// decodeZstd decodes into the space that dst has and starts again with twice as
+// much when it was not enough: a frame need not tell its size, and one that does
+// may lie.
+func decodeZstd(d *zstd.Decoder, dst, src []byte, limit int) ([]byte, error) {
 	dst = reserve(dst, min(limit, max(minBuffer, 4*len(src), zstdContentSize(src, limit))))
 	for {
 		space := dst[:0:min(cap(dst), limit)]

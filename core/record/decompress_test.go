@@ -215,3 +215,15 @@ func BenchmarkDecompress(b *testing.B) {
 		})
 	}
 }
+
+// A panic in a codec's library must not end the process: the bytes came from
+// anybody.
+func TestPanicOfACodecIsCorruption(t *testing.T) {
+	broken := func() (out []byte, err error) {
+		defer shield(&out, &err, Zstd)
+		return []byte("half of it")[:20], nil // beyond the capacity
+	}
+	if out, err := broken(); !errors.Is(err, ErrCorrupt) || out != nil {
+		t.Fatalf("got %q, error %v; want ErrCorrupt", out, err)
+	}
+}
