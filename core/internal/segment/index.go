@@ -38,29 +38,30 @@ func (x offsetIndex) add(last, pos int64) offsetIndex {
 	return binary.BigEndian.AppendUint32(x, uint32(pos))
 }
 
-// floor is the position of the last entry whose last offset is ≤ rel, 0 if there
-// is none: the batch that holds rel is there or further on.
-func (x offsetIndex) floor(rel int64) int64 {
-	_, pos, _ := x.floorEntry(rel)
-	return pos
+// entry is one entry of the index; pos is 0 and ok false for "none", which stands
+// for the beginning of the file.
+type entry struct {
+	last, pos int64
+	ok        bool
 }
 
-// floorEntry is the entry of floor; ok is false if there is none.
-func (x offsetIndex) floorEntry(rel int64) (last, pos int64, ok bool) {
-	i := sort.Search(x.entries(), func(i int) bool { return x.last(i) > rel })
-	if i == 0 {
-		return 0, 0, false
+// at is entry i, none for -1.
+func (x offsetIndex) at(i int) entry {
+	if i < 0 {
+		return entry{}
 	}
-	return x.last(i - 1), x.pos(i - 1), true
+	return entry{x.last(i), x.pos(i), true}
 }
 
-// floorPos is the largest indexed position ≤ pos, 0 if there is none.
-func (x offsetIndex) floorPos(pos int64) int64 {
-	i := sort.Search(x.entries(), func(i int) bool { return x.pos(i) > pos })
-	if i == 0 {
-		return 0
-	}
-	return x.pos(i - 1)
+// floor is the last entry whose last offset is ≤ rel: the batch that holds rel is
+// there or further on.
+func (x offsetIndex) floor(rel int64) entry {
+	return x.at(sort.Search(x.entries(), func(i int) bool { return x.last(i) > rel }) - 1)
+}
+
+// floorPos is the last entry with a position ≤ pos.
+func (x offsetIndex) floorPos(pos int64) entry {
+	return x.at(sort.Search(x.entries(), func(i int) bool { return x.pos(i) > pos }) - 1)
 }
 
 // valid cuts the index before the first entry that can't be true of a file of

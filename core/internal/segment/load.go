@@ -119,7 +119,7 @@ func (s *Segment) trust(h *handle, st *state) bool {
 		return st.timesSaved == 0
 	}
 	at := st.times.offset(m - 1)
-	sc.pos = st.offsets.floor(at)
+	s.toEntry(&sc, st.offsets.floor(at), 0)
 	head, err = sc.seek(s.base + kafka.Offset(at))
 	return err == nil && head != nil && s.rel(head.LastOffset()) == at && head.MaxTimestamp() == st.times.timestamp(m-1)
 }

@@ -87,7 +87,7 @@ func (s *Segment) locate(h *handle, l *lookup, r Request) (Found, error) {
 	sc := s.dir.Files.scan(h.file, 0, l.size)
 	defer sc.close()
 	if !l.haveStart {
-		s.toEntry(&sc, l.offsets, s.rel(r.From))
+		s.toEntry(&sc, l.offsets.floor(s.rel(r.From)), 0)
 		head, err := sc.seek(r.From)
 		if err != nil || head == nil {
 			return Found{First: r.From, Next: r.From}, err
@@ -130,7 +130,7 @@ func (s *Segment) locate(h *handle, l *lookup, r Request) (Found, error) {
 
 // findUpper walks to the boundary before the batch that ends at or after upper.
 func (s *Segment) findUpper(sc *scanner, l *lookup, upper kafka.Offset) error {
-	sc.pos = max(l.offsets.floor(s.rel(upper)), l.start.pos)
+	s.toEntry(sc, l.offsets.floor(s.rel(upper)), l.start.pos)
 	prev := kafka.NoOffset
 	for {
 		head, err := sc.head()
@@ -158,7 +158,7 @@ func (s *Segment) findCut(sc *scanner, l *lookup, limit int64) (mark, error) {
 	if l.haveCut && l.cut.pos >= l.start.pos {
 		return l.cut, nil
 	}
-	sc.pos = max(l.offsets.floorPos(limit), l.start.pos)
+	s.toEntry(sc, l.offsets.floorPos(limit), l.start.pos)
 	prev := kafka.NoOffset
 	for {
 		head, err := sc.head()

@@ -69,21 +69,23 @@ func (sc *scanner) seek(target kafka.Offset) (record.Batch, error) {
 	}
 }
 
-// toEntry goes to the last index entry at or before rel. An entry that does not
-// name the batch that is there is damage which no checksum tells: the data is
-// walked from its beginning then, for a wrong entry would skip records silently.
+// toEntry goes to an index entry, or to least if that is further on. An entry that
+// does not name the batch that is there is damage which no checksum tells: the
+// walk begins at least then, for a wrong entry would skip records silently. least
+// is a batch boundary at or before what is looked for.
 //
 // Cost: none beyond the walk that follows, which reads the same header.
-func (s *Segment) toEntry(sc *scanner, x offsetIndex, rel int64) {
-	last, pos, ok := x.floorEntry(rel)
-	if sc.pos = pos; !ok {
+func (s *Segment) toEntry(sc *scanner, e entry, least int64) {
+	sc.pos = least
+	if !e.ok || e.pos <= least {
 		return
 	}
-	if head, err := sc.head(); err == nil && head != nil && s.rel(head.LastOffset()) == last {
+	sc.pos = e.pos
+	if head, err := sc.head(); err == nil && head != nil && s.rel(head.LastOffset()) == e.last {
 		return
 	}
-	s.dir.Log.Warn("index entry does not fit its data, reading without the index", "file", s.Path(Index), "offset", int64(s.base)+last, "position", pos)
-	sc.pos = 0
+	s.dir.Log.Warn("index entry does not fit its data, reading without the index", "file", s.Path(Index), "offset", int64(s.base)+e.last, "position", e.pos)
+	sc.pos = least
 }
 
 // fill reads a header and what follows it.

@@ -76,9 +76,9 @@ func (s *Segment) FirstAt(ts int64, from kafka.Offset, limits record.DecompressL
 		return Stamp{}, false, nil
 	}
 	at := max(st.times.before(ts), s.rel(from))
-	pos := st.offsets.floor(at)
+	e := st.offsets.floor(at)
 	s.mu.Unlock()
-	return s.search(pos, from, limits, ts, func(h record.Batch) bool { return h.MaxTimestamp() >= ts })
+	return s.search(e, from, limits, ts, func(h record.Batch) bool { return h.MaxTimestamp() >= ts })
 }
 
 // Latest finds the first record that has the segment's largest timestamp.
@@ -92,21 +92,22 @@ func (s *Segment) Latest(limits record.DecompressLimits) (Stamp, bool, error) {
 		s.mu.Unlock()
 		return Stamp{}, false, nil
 	}
-	pos := st.offsets.floor(ts.maxAt - int64(s.base))
+	e := st.offsets.floor(ts.maxAt - int64(s.base))
 	s.mu.Unlock()
-	return s.search(pos, s.base, limits, ts.max, func(h record.Batch) bool { return int64(h.LastOffset()) >= ts.maxAt })
+	return s.search(e, s.base, limits, ts.max, func(h record.Batch) bool { return int64(h.LastOffset()) >= ts.maxAt })
 }
 
-// search walks headers from pos, and looks into the batches that may hold a
+// search walks headers from e on, and looks into the batches that may hold a
 // record of ts or later.
-func (s *Segment) search(pos int64, from kafka.Offset, limits record.DecompressLimits, ts int64, may func(record.Batch) bool) (Stamp, bool, error) {
+func (s *Segment) search(e entry, from kafka.Offset, limits record.DecompressLimits, ts int64, may func(record.Batch) bool) (Stamp, bool, error) {
 	h, err := s.acquire(false)
 	if err != nil {
 		return Stamp{}, false, err
 	}
 	defer h.unref()
-	sc := s.dir.Files.scan(h.file, pos, s.size.Load())
+	sc := s.dir.Files.scan(h.file, 0, s.size.Load())
 	defer sc.close()
+	s.toEntry(&sc, e, 0)
 	for {
 		head, err := sc.head()
 		if err != nil || head == nil {
@@ -155,16 +156,17 @@ func (s *Segment) Visit(from kafka.Offset, f func(head record.Batch, body func()
 	s.mu.Lock()
 	if s.st == nil { // evicted meanwhile: walk all of it
 		s.mu.Unlock()
-		return s.visit(h, 0, from, f)
+		return s.visit(h, entry{}, from, f)
 	}
-	pos := s.st.offsets.floor(s.rel(from))
+	e := s.st.offsets.floor(s.rel(from))
 	s.mu.Unlock()
-	return s.visit(h, pos, from, f)
+	return s.visit(h, e, from, f)
 }
 
-func (s *Segment) visit(h *handle, pos int64, from kafka.Offset, f func(head record.Batch, body func() (record.Batch, error)) error) error {
-	sc := s.dir.Files.scan(h.file, pos, s.size.Load())
+func (s *Segment) visit(h *handle, e entry, from kafka.Offset, f func(head record.Batch, body func() (record.Batch, error)) error) error {
+	sc := s.dir.Files.scan(h.file, 0, s.size.Load())
 	defer sc.close()
+	s.toEntry(&sc, e, 0)
 	body := func() (record.Batch, error) { return sc.readBatch(nil) }
 	for {
 		head, err := sc.seek(from)

@@ -29,7 +29,8 @@ func (s *Segment) Truncate(offset kafka.Offset) error {
 	s.mu.Lock()
 	offsets := s.st.offsets
 	s.mu.Unlock()
-	sc := s.dir.Files.scan(h.file, offsets.floor(s.rel(offset)), s.size.Load())
+	sc := s.dir.Files.scan(h.file, 0, s.size.Load())
+	s.toEntry(&sc, offsets.floor(s.rel(offset)), 0)
 	head, err := sc.seek(offset)
 	pos := sc.pos
 	next := offset
