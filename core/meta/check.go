@@ -75,7 +75,7 @@ func (i *Image) cannotReplicate(factor int) string {
 	case unfenced == 0:
 		return "All brokers are currently fenced."
 	case factor > i.BrokerCount():
-		return fmt.Sprintf("The target replication factor of %d cannot be reached because only %d broker(s) are registered.",
+		return fmt.Sprintf("The target replication factor of %d cannot be reached because only %d broker(s) are registered or some brokers have all their log directories cordoned.",
 			factor, i.BrokerCount())
 	}
 	return ""

@@ -2,6 +2,7 @@ package meta
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mortisemq/mortise/core/kafka"
 )
@@ -12,13 +13,17 @@ type Feature struct {
 	Name     string
 	Min, Max int16
 	Initial  int16 // 0: not finalized at first
+	// Changes are the levels that brought metadata which lower ones can't read:
+	// there is no way back below one of them.
+	Changes []int16
 }
 
 // SupportedFeatures are the features of this build in the order of their names.
 // A feature is here when all that it promises is there, and not before.
 func SupportedFeatures() []Feature {
 	return []Feature{
-		{Name: "metadata.version", Min: 7, Max: 33, Initial: 33}, // 3.3-IV3 … 4.4-IV2
+		{Name: "metadata.version", Min: 7, Max: 33, Initial: 33, // 3.3-IV3 … 4.4-IV2
+			Changes: []int16{7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33}},
 	}
 }
 
@@ -42,8 +47,25 @@ func (i *Image) CheckFeatureUpdate(u *FeatureUpdate, self kafka.BrokerID) *kafka
 		return refuse("Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.")
 	case u.Level > present && u.Downgrade != UpgradeOnly:
 		return refuse("Can't downgrade to a newer version.")
+	case u.Level < present && losesMetadata(u.Name, present, u.Level):
+		why := "Refusing to perform the requested downgrade because it might delete metadata information."
+		if u.Downgrade == UnsafeDowngrade {
+			why = "Unsafe metadata downgrade is not supported in this version."
+		}
+		return kafka.ErrInvalidUpdateVersion.Err(fmt.Sprintf("Unsupported %s downgrade from %d to %d. %s", u.Name, present, u.Level, why))
 	}
 	return nil
+}
+
+// losesMetadata reports whether a level between to and from, from included, has
+// brought metadata that to can't read.
+func losesMetadata(name string, from, to int16) bool {
+	for _, f := range SupportedFeatures() {
+		if f.Name == name {
+			return slices.ContainsFunc(f.Changes, func(level int16) bool { return to < level && level <= from })
+		}
+	}
+	return false
 }
 
 // notSupported says why this build can't run at the level; empty: it can.

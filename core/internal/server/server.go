@@ -83,8 +83,8 @@ func (s *Server) checkVersion(key, version int16) error {
 	switch {
 	case ok && version >= lo && version <= hi:
 		return nil
-	case key == wire.KeyAPIVersions && version >= 0:
-		return nil // the handler answers any version with what we have
+	case key == wire.KeyAPIVersions:
+		return nil // the handler answers any version, even -1, with what we have (KIP-511)
 	case !ok:
 		return fmt.Errorf("%w: key %d", errVersion, key)
 	}
