@@ -15,7 +15,7 @@ const DefaultMaxWaiters = 100_000
 
 // DefaultMaxEntries bounds the partitions that they wait for: a request may name
 // hundreds of thousands, and each is remembered with what was asked of it.
-const DefaultMaxEntries = 2_000_000
+const DefaultMaxEntries = 500_000
 
 // batchSize is how many waiters a worker claims in one walk of a list.
 const batchSize = 64

@@ -41,23 +41,27 @@ func (s *Server) checkSize(key int16, size int) error {
 }
 
 // weigh charges what a request of n bytes will be turned into, and waits for it,
-// as the reader. It returns false when the connection died.
-func (c *conn) weigh(s *slot, n int) bool {
-	if n <= smallFrame || !s.serial {
-		return true
+// as the reader. It returns false when the connection died. A pipelined request
+// gives it back when its handler returns, for it may wait long and what waits has
+// bounds of its own; another when it is answered.
+func (c *conn) weigh(s *slot, n int) (weight int64, alive bool) {
+	if n <= smallFrame || c.srv.nature(s.req.Key).Large {
+		return 0, true
 	}
-	weight := int64(n) * expansion
+	weight = int64(n) * expansion
 	if !c.srv.decoding.TryAcquire(weight) {
 		c.endBatch()
 		if !c.srv.decoding.Acquire(weight, c.stop) {
-			return false
+			return 0, false
 		}
 	}
-	s.weight = weight
-	return true
+	if s.serial {
+		s.weight, weight = weight, 0
+	}
+	return weight, true
 }
 
-// unweigh gives back what weigh took.
+// unweigh gives back what weigh took for the slot.
 func (s *slot) unweigh() {
 	if s.weight > 0 {
 		s.conn.srv.decoding.Release(s.weight)

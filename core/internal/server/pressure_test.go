@@ -45,7 +45,7 @@ func TestFramesAreHurriedWhenOthersWait(t *testing.T) {
 		slow := []net.Conn{}
 		for range 10 {
 			c := w.dial()
-			w.send(c, begun(50<<20, 1<<20))
+			go c.Write(begun(50<<20, 1<<20)) // the last ones must wait
 			slow = append(slow, c)
 		}
 		synctest.Wait()
@@ -111,6 +111,26 @@ func TestOrdinaryRequestsTakeTurns(t *testing.T) {
 		synctest.Wait()
 		if n := len(p.parked); n != 3 { // 5 MiB × 32 of 512 MiB
 			t.Errorf("%d requests started, want 3", n)
+		}
+		for range 5 {
+			(<-p.parked).ReplyNone()
+		}
+	})
+}
+
+// A pipelined request holds its weight only while its handler runs.
+func TestPipelinedRequestsDoNotHoldTheirWeight(t *testing.T) {
+	p := newParker()
+	small := func(int16) Nature { return Nature{Pipelined: true} }
+	inWorld(t, Options{Handler: p, Nature: small}, func(w *world) {
+		body := append([]byte("park"), make([]byte, 5<<20)...)
+		for range 5 {
+			c := w.dial()
+			go c.Write(frame(1, body))
+		}
+		synctest.Wait()
+		if used, _, _ := w.s.decoding.Usage(); used != 0 || len(p.parked) != 5 {
+			t.Errorf("%d bytes taken by %d parked requests, want none by 5", used, len(p.parked))
 		}
 		for range 5 {
 			(<-p.parked).ReplyNone()

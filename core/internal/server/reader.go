@@ -234,13 +234,20 @@ func (r *reader) start(m *memory, frame []byte) error {
 	s.req.Init(h, body, &r.c.info, r.now, s, &r.c.srv.responses)
 	r.c.srv.m.inFlight.Add(1)
 	r.c.srv.m.request(h.Key)
-	if !r.c.weigh(s, len(frame)) || !r.c.enqueue(s) {
+	weight, alive := r.c.weigh(s, len(frame))
+	if alive = alive && r.c.enqueue(s); alive {
+		r.c.srv.opt.Handler.Handle(&s.req) // s may be free from here on
+	} else {
 		s.ReleaseBody()
 		s.unweigh()
 		s.free()
+	}
+	if weight > 0 {
+		r.c.srv.decoding.Release(weight)
+	}
+	if !alive {
 		return errStopped
 	}
-	r.c.srv.opt.Handler.Handle(&s.req)
 	return nil
 }
 
