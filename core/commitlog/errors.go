@@ -18,6 +18,9 @@ var (
 	ErrCorrupt = segment.ErrCorrupt
 	// ErrClosed means that the log was closed or deleted.
 	ErrClosed = errors.New("log is closed")
+	// ErrChanged means that segments were deleted or truncated while they were
+	// rewritten.
+	ErrChanged = errors.New("segments changed meanwhile")
 	// ErrEpochBack means that a batch carries a leader epoch below the latest.
 	ErrEpochBack = errors.New("leader epoch goes back")
 )

@@ -58,7 +58,7 @@ type logMetrics struct {
 	appends, appendedBytes, duplicates *metrics.Counter
 	syncs, rolls, failures             *metrics.Counter
 	recoveredBytes, tornBytes          *metrics.Counter
-	deletedSegments                    *metrics.Counter
+	deletedSegments, replaced          *metrics.Counter
 }
 
 func newLogMetrics(reg *metrics.Registry) logMetrics {
@@ -72,6 +72,7 @@ func newLogMetrics(reg *metrics.Registry) logMetrics {
 		recoveredBytes:  reg.Counter("mortise_commitlog_recovered_bytes_total", "Bytes read and checked by recovery."),
 		tornBytes:       reg.Counter("mortise_commitlog_torn_bytes_total", "Bytes cut off by recovery."),
 		deletedSegments: reg.Counter("mortise_commitlog_deleted_segments_total", "Segments deleted."),
+		replaced:        reg.Counter("mortise_commitlog_replaced_segments_total", "Segments replaced by compaction."),
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/internal/producerstate"
@@ -307,39 +306,5 @@ func (l *Log) extendEpochs() error {
 		}
 	}
 	l.epochs.prepend(older.list)
-	return nil
-}
-
-// leftover tells whether a file is one that tidy removes or renames.
-func leftover(e fs.DirEntry) bool {
-	_, _, mark, ok := segment.ParseName(e.Name())
-	return ok && mark != "" || strings.HasPrefix(e.Name(), epochFile+".") || strings.HasSuffix(e.Name(), ".tmp") ||
-		strings.HasSuffix(e.Name(), segment.Deleted)
-}
-
-// tidy removes what is marked for deletion or was not finished, and puts complete
-// .swap files in the place of what they replace, as Kafka's LogLoader does.
-func (l *Log) tidy(entries []fs.DirEntry) error {
-	leastCleaned := kafka.Offset(1<<63 - 1)
-	for _, e := range entries {
-		if base, _, mark, ok := segment.ParseName(e.Name()); ok && mark == segment.Cleaned {
-			leastCleaned = min(leastCleaned, base)
-		}
-	}
-	for _, e := range entries {
-		base, ext, mark, ok := segment.ParseName(e.Name())
-		path := l.dir.Path() + "/" + e.Name()
-		if ok && mark == segment.Swap && base < leastCleaned {
-			to := l.dir.Path() + "/" + segment.Name(base, ext)
-			if err := l.fs.Rename(path, to); err != nil {
-				return fmt.Errorf("finish swap: %w", err)
-			}
-			l.log.Info("finished a swap that a crash interrupted", "file", to)
-			continue
-		}
-		if leftover(e) {
-			l.removeLater(0, path)
-		}
-	}
 	return nil
 }

@@ -238,10 +238,7 @@ func (s *Segment) SaveIndexes(final bool) error {
 	offsets, times := st.offsets, st.times
 	offsetsSaved, timesSaved := st.offsetsSaved, st.timesSaved
 	s.mu.Unlock()
-	if err := s.saveIndex(Index, offsets, offsetsSaved); err != nil {
-		return err
-	}
-	if err := s.saveIndex(TimeIndex, times, timesSaved); err != nil {
+	if err := s.saveBoth(offsets, times, offsetsSaved, timesSaved); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -250,6 +247,20 @@ func (s *Segment) SaveIndexes(final bool) error {
 		st.offsetsSaved, st.timesSaved = len(offsets), len(times)
 	}
 	return nil
+}
+
+// saveBoth writes the index files unless the segment was deleted: their names may
+// be another segment's by then.
+func (s *Segment) saveBoth(offsets offsetIndex, times timeIndex, offsetsSaved, timesSaved int) error {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if s.Gone() {
+		return nil
+	}
+	if err := s.saveIndex(Index, offsets, offsetsSaved); err != nil {
+		return err
+	}
+	return s.saveIndex(TimeIndex, times, timesSaved)
 }
 
 // saveIndex writes b behind its first saved bytes; -1 replaces the file.

@@ -72,6 +72,8 @@ type Segment struct {
 	size atomic.Int64 // bytes of whole batches in the file; written under mu
 	next atomic.Int64 // offset after the last batch; written under mu
 
+	swapped atomic.Bool // the files' names end in Swap; written under loading and opening
+
 	handle  atomic.Pointer[handle]
 	opening sync.Mutex // one open at a time
 	loading sync.Mutex // one load at a time
@@ -146,7 +148,16 @@ func (s *Segment) Created() time.Time {
 }
 
 // Path is the name of one of its files.
-func (s *Segment) Path(ext Ext) string { return s.dir.file(s.base, ext, "") }
+func (s *Segment) Path(ext Ext) string { return s.dir.file(s.base, ext, s.mark()) }
+
+// mark is what the names of the files end in: nothing, unless the segment is about
+// to take the place of others.
+func (s *Segment) mark() string {
+	if s.swapped.Load() {
+		return Swap
+	}
+	return ""
+}
 
 // acquire opens the .log file or takes the open one. create makes the file.
 func (s *Segment) acquire(create bool) (*handle, error) {
@@ -160,6 +171,9 @@ func (s *Segment) acquire(create bool) (*handle, error) {
 	defer s.opening.Unlock()
 	if h := s.handle.Load(); h != nil && h.ref() {
 		return h, nil
+	}
+	if s.Gone() { // the name may be another segment's by now
+		return nil, ErrDeleted
 	}
 	flag := os.O_RDWR
 	if create {

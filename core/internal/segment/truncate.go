@@ -97,7 +97,7 @@ func (s *Segment) cutFile(h *handle, pos int64, publish func()) error {
 		return nil
 	}
 	s.mu.Unlock()
-	tmp := s.dir.file(s.base, Log, Cleaned)
+	tmp := s.Path(Log) + ".tmp" // not Cleaned: that may be a Rewrite's, and stops the completion of swaps
 	if err := s.copyPrefix(h, tmp, pos); err != nil {
 		return fmt.Errorf("copy %s to %s: %w", s.Path(Log), tmp, err)
 	}
