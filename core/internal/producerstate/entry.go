@@ -61,6 +61,14 @@ func (e *entry) lastSeq() int32 {
 	return noSequence
 }
 
+// lastOffset is the newest batch's last offset.
+func (e *entry) lastOffset() kafka.Offset {
+	if b := e.last(); b != nil {
+		return b.last
+	}
+	return kafka.NoOffset
+}
+
 // find is the remembered batch with exactly these sequence numbers.
 func (e *entry) find(epoch kafka.ProducerEpoch, firstSeq, lastSeq int32) *batch {
 	if epoch != e.epoch {

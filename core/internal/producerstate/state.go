@@ -322,6 +322,8 @@ type Info struct {
 	CoordinatorEpoch int32
 	// CurrentTxnFirstOffset is NoOffset without an open transaction.
 	CurrentTxnFirstOffset kafka.Offset
+	// LastOffset is that of the last batch, NoOffset if only a marker is known.
+	LastOffset kafka.Offset
 }
 
 // Infos lists the producers by id.
@@ -330,7 +332,7 @@ func (s *State) Infos() []Info {
 	defer s.mu.Unlock()
 	out := make([]Info, 0, len(s.producers))
 	for _, e := range s.sorted() {
-		out = append(out, Info{e.id, e.epoch, e.lastSeq(), e.timestamp, e.coordinatorEpoch, e.txnFirst})
+		out = append(out, Info{e.id, e.epoch, e.lastSeq(), e.timestamp, e.coordinatorEpoch, e.txnFirst, e.lastOffset()})
 	}
 	return out
 }
