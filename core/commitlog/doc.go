@@ -21,5 +21,6 @@
 //
 // Lock order: Log.ctl (truncate, delete, close) before Log.syncing before Log.mu
 // (appends) before the locks of segment and producerstate. Log.mu covers memory
-// and write, never an fsync: Sync runs beside appends.
+// and write, not fsync: Sync runs beside appends. Truncate is the one exception, and
+// says why.
 package commitlog

@@ -99,20 +99,20 @@ func (l *Log) stop() bool {
 	return true
 }
 
-// closeClean writes what Open wants to find.
+// closeClean writes what Open wants to find. The snapshot comes before the sync,
+// which makes it durable together with the rest.
 func (l *Log) closeClean() error {
 	if err := l.active().SaveIndexes(true); err != nil {
 		return l.storageError(err)
 	}
-	if _, err := l.sync(); err != nil {
-		return err
-	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.takeSnapshot(l.EndOffset(), true); err != nil {
+	err := l.takeSnapshot(l.EndOffset())
+	l.mu.Unlock()
+	if err != nil {
 		return l.storageError(err)
 	}
-	return nil
+	_, err = l.sync()
+	return err
 }
 
 // deletedNameMax is the longest name of a folder; Kafka cuts the topic for it.

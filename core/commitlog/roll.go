@@ -34,7 +34,7 @@ func (l *Log) roll(base kafka.Offset) error {
 	if err := old.Seal(); err != nil {
 		return l.writeFailed(err)
 	}
-	if err := l.takeSnapshot(base, false); err != nil {
+	if err := l.takeSnapshot(base); err != nil {
 		return l.writeFailed(err)
 	}
 	old.SetNext(base)

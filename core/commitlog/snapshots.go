@@ -19,24 +19,19 @@ func (l *Log) snapshotPath(at kafka.Offset) string {
 }
 
 // takeSnapshot stores the producers' state at the end of the log, unless it is
-// stored already. Caller holds mu, or nobody appends.
-func (l *Log) takeSnapshot(at kafka.Offset, sync bool) error {
+// stored already; the next Sync makes it durable. Caller holds mu, or nobody
+// appends.
+func (l *Log) takeSnapshot(at kafka.Offset) error {
 	if n := len(l.snapshots); at == 0 || n > 0 && l.snapshots[n-1] >= at {
 		return nil
 	}
 	name, b := l.snapshotPath(at), l.producers.Snapshot()
-	write := writeFile
-	if sync {
-		write = vfs.WriteFileAtomic
-	}
-	if err := write(l.fs, name, b); err != nil {
+	if err := writeFile(l.fs, name, b); err != nil {
 		_ = l.fs.Remove(name) // half a snapshot is worth nothing; the checksum would tell
 		return err
 	}
-	if !sync {
-		l.fresh = true
-		l.unsyncedSnapshots = append(l.unsyncedSnapshots, at)
-	}
+	l.fresh = true
+	l.unsyncedSnapshots = append(l.unsyncedSnapshots, at)
 	l.snapshots = append(l.snapshots, at)
 	return nil
 }
@@ -97,7 +92,7 @@ func (l *Log) replay(from, end kafka.Offset, recovered map[*segment.Segment]bool
 			continue
 		}
 		if s.Base() > from {
-			if err := l.takeSnapshot(s.Base(), false); err != nil { // the next start reads more again
+			if err := l.takeSnapshot(s.Base()); err != nil { // the next start reads more again
 				l.log.Warn("producer snapshot was not written", "partition", l.tp.String(), "at", int64(s.Base()), "err", err)
 			}
 		}
