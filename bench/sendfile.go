@@ -100,6 +100,9 @@ func bareServe(name string, partitions int) error {
 		if err := unix.SetsockoptInt(c, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 			return err
 		}
+		if err := unix.SetsockoptInt(c, unix.SOL_SOCKET, unix.SO_SNDBUF, bareSendBuffer); err != nil {
+			return err
+		}
 		go func() {
 			defer unix.Close(c)
 			if err := file.serve(c); err != nil && !errors.Is(err, io.EOF) {
@@ -110,6 +113,10 @@ func bareServe(name string, partitions int) error {
 }
 
 const barePort = 29093
+
+// bareSendBuffer is what was fastest for this loop: with the kernel's own choice
+// it sends half as much.
+const bareSendBuffer = 208 << 10
 
 // serve answers the requests of one connection.
 func (f bareFile) serve(c int) error {
