@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -9,8 +12,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// addBrokers gives a command the flag that says whom to talk to.
+// addBrokers gives a command the flag that says whom to talk to, and makes its
+// errors say so when nobody answers.
 func (a *app) addBrokers(c *cobra.Command) {
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error { return a.reached(run(c, args)) }
 	c.Flags().StringSliceVarP(&a.brokers, "brokers", "b", defaultBrokers(),
 		"addresses to start from, host:port (environment MORTISE_BROKERS)")
 }
@@ -35,6 +41,15 @@ func (a *app) admin() (*kadm.Client, func(), error) {
 		return nil, nil, err
 	}
 	return kadm.NewClient(c), c.Close, nil
+}
+
+// reached says what to do when no broker answers; other errors stay as they are.
+func (a *app) reached(err error) error {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return fmt.Errorf("no broker at %s; --brokers or MORTISE_BROKERS names another: %w", strings.Join(a.brokers, ","), err)
+	}
+	return err
 }
 
 // splitAll splits comma-separated values, as come from the environment.

@@ -23,7 +23,8 @@ func configCheckCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "check",
 		Short:   "Check settings as serve would, and start nothing",
-		Example: `  mortise config check --config mortise.yaml`,
+		Example: `  mortise config check --config mortise.yaml
+  mortise config check --listen 0.0.0.0:9092 --advertise broker1.example.com:9092`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, err := f.load(c); err != nil {
@@ -62,7 +63,7 @@ func configShowCommand(a *app) *cobra.Command {
 			return a.printer().Value(s.Values(), func(w writer) error {
 				rows := [][]string{}
 				for _, v := range s.Values() {
-					rows = append(rows, []string{v.Key, fmt.Sprint(v.Value), v.Origin})
+					rows = append(rows, []string{v.Key, v.Text(), v.Origin})
 				}
 				return output.Table(w, []string{"KEY", "VALUE", "FROM"}, rows)
 			})
@@ -85,7 +86,7 @@ type keyView struct {
 func showKeys(a *app) error {
 	var views []keyView
 	for _, k := range settings.Keys() {
-		views = append(views, keyView{k.Name(), k.Type, fmt.Sprint(k.Default), !k.Live, k.Doc})
+		views = append(views, keyView{k.Name(), k.Type, settings.Value{Value: k.Default}.Text(), !k.Live, k.Doc})
 	}
 	for _, k := range config.BrokerKeys() {
 		views = append(views, keyView{"defaults " + k.Name, k.Type.String(), k.Default, !k.Live, k.Doc})
@@ -121,6 +122,8 @@ func (f *settingsFlags) add(c *cobra.Command) {
 	flags.String("node-id", "", "the id of this broker")
 	flags.String("log-level", "", "debug, info, warn or error")
 	flags.String("durability", "", "page-cache or fsync")
+	complete(c, "durability", string(settings.PageCache), string(settings.Fsync))
+	complete(c, "log-level", "debug", "info", "warn", "error")
 }
 
 // load reads the settings that the flags, the environment and the file give.

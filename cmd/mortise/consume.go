@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"time"
 
@@ -38,7 +39,8 @@ error.`,
   mortise consume orders --from @1h -f '%T %k %s\n'
   mortise consume orders --from -10 -e -o json
   mortise consume source --files copy --stop-at-end`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeTopics(1, false),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.options.Topic = args[0]
 			return f.run(a, c)
@@ -56,6 +58,12 @@ error.`,
 }
 
 func (f *consumeFlags) run(a *app, c *cobra.Command) error {
+	if f.options.Count < 0 {
+		return output.Usagef("--count %d: write how many records, or 0 for no bound", f.options.Count)
+	}
+	if c.Flags().Changed("format") && (f.files != "" || a.format == output.JSON) {
+		return output.Usagef("--format has no place beside --files or -o json")
+	}
 	from, err := console.ParsePosition(f.from, time.Now())
 	if err != nil {
 		return &output.UsageError{Err: err}
@@ -70,12 +78,26 @@ func (f *consumeFlags) run(a *app, c *cobra.Command) error {
 		return err
 	}
 	defer client.Close()
+	bar := &output.Progress{}
+	if f.files != "" && f.options.StopAtEnd {
+		f.options.Progress = func(done, total int64) {
+			if done > 0 && bar.Empty() {
+				bar = output.NewProgress(a.err, "consuming", total, false)
+			}
+			bar.Set(done)
+		}
+	}
 	count, err := console.Consume(c.Context(), client, f.options, each)
+	bar.Finish()
 	if closed := done(); err == nil {
 		err = closed
 	}
-	if err == nil && f.files != "" {
-		fmt.Fprintf(a.err, "%d records\n", count)
+	if f.files != "" {
+		printed := a.printer().Value(map[string]int64{"records": count}, func(w writer) error {
+			_, err := fmt.Fprintf(w, "%d records\n", count)
+			return err
+		})
+		err = cmp.Or(err, printed)
 	}
 	return err
 }

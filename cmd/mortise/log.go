@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -21,24 +23,50 @@ func logDumpCommand(a *app) *cobra.Command {
 		Use:   "dump PATH…",
 		Short: "Print what segments, indexes, snapshots and checkpoints hold",
 		Long: `Print what files hold: .log, .index, .timeindex, .txnindex, .snapshot,
-leader-epoch-checkpoint, or every one of them in a partition's folder.
+leader-epoch-checkpoint, partition.metadata, the checkpoints of a log folder, or
+every one of them in a folder (not in the folders below it).
 Nothing is changed; a broker may be running.`,
 		Example: `  mortise log dump mortise-data/logs/greetings-0
-  mortise log dump mortise-data/logs/greetings-0/00000000000000000000.log --records`,
+  mortise log dump mortise-data/logs/greetings-0/00000000000000000000.log --records
+  mortise log dump mortise-data/logs/greetings-0 --data -o json`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, paths []string) error {
+		RunE: func(_ *cobra.Command, paths []string) error {
 			o.JSON = a.format == output.JSON
-			for _, path := range paths {
-				if err := tool.Dump(a.out, vfs.OS(), path, o); err != nil {
-					return fmt.Errorf("%s: %w", path, err)
-				}
-			}
-			return nil
+			return dumpAll(a.out, paths, o)
 		},
 	}
 	c.Flags().BoolVar(&o.Records, "records", false, "show the records of each batch, too")
 	c.Flags().BoolVar(&o.Data, "data", false, "with their keys, values and headers")
 	return c
+}
+
+// dumpAll dumps every path. One in which there is nothing to dump is an error,
+// so that a person who gave the wrong folder hears of it.
+func dumpAll(w io.Writer, paths []string, o tool.DumpOptions) error {
+	for _, path := range paths {
+		counted := &countingWriter{w: w}
+		err := tool.Dump(counted, vfs.OS(), path, o)
+		if err == nil && counted.n == 0 {
+			err = errors.New("nothing here to dump; give the folder of a partition, such as mortise-data/logs/TOPIC-0, or one of its files")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// countingWriter counts what goes through it.
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+// Write implements io.Writer.
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
 }
 
 func logVerifyCommand(a *app) *cobra.Command {
@@ -47,33 +75,88 @@ func logVerifyCommand(a *app) *cobra.Command {
 		Short: "Check every byte of partitions against its checksums and indexes",
 		Long: `Check the files of partitions: the checksum of each batch, offsets without a
 step back, indexes that point at batches, checkpoints and snapshots that can be
-read. Nothing is changed. The exit code is 1 when something is wrong.`,
-		Example: `  mortise log verify mortise-data/logs/*`,
-		Args:    cobra.MinimumNArgs(1),
+read. A path is a file of a partition, its folder, or a folder of such folders;
+other files beside them are left out. Nothing is changed. The exit code is 1 when
+something is wrong.`,
+		Example: `  mortise log verify mortise-data/logs
+  mortise log verify mortise-data/logs/*
+  mortise log verify mortise-data/logs/greetings-0 -o json`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, paths []string) error {
-			findings := []tool.Finding{}
+			v := verification{Findings: []tool.Finding{}}
 			for _, path := range paths {
-				bar := output.NewProgress(a.err, path, -1, true)
-				found, err := tool.Verify(c.Context(), vfs.OS(), path, func(done, _ int64) { bar.Set(done) })
-				bar.Finish()
-				if err != nil {
-					return fmt.Errorf("%s: %w", path, err)
+				if err := v.check(a, c, path); err != nil {
+					return err
 				}
-				findings = append(findings, found...)
 			}
-			err := a.printer().Value(findings, func(w writer) error {
-				for _, f := range findings {
-					fmt.Fprintln(w, f)
-				}
-				if len(findings) == 0 {
-					fmt.Fprintln(w, "nothing wrong")
-				}
-				return nil
-			})
-			if err == nil && len(findings) > 0 {
-				err = fmt.Errorf("%d things are wrong", len(findings))
-			}
-			return err
+			return v.result(a)
 		},
 	}
+}
+
+// verification is what `log verify` saw over all of its paths.
+type verification struct {
+	Files    int            `json:"files"`
+	Bytes    int64          `json:"bytes"`
+	Batches  int64          `json:"batches"`
+	Records  int64          `json:"records"`
+	Skipped  []string       `json:"skipped,omitempty"` // paths that are no files of a log
+	Findings []tool.Finding `json:"findings"`
+
+	damaged int
+}
+
+// check adds what one path holds.
+func (v *verification) check(a *app, c *cobra.Command, path string) error {
+	var bar *output.Progress
+	report, err := tool.Inspect(c.Context(), vfs.OS(), path, tool.InspectOptions{Progress: func(done, total int64) {
+		if bar == nil {
+			bar = output.NewProgress(a.err, path, total, true)
+		}
+		bar.Set(done)
+	}})
+	if bar != nil {
+		bar.Finish()
+	}
+	if errors.Is(err, tool.ErrUnknownFile) {
+		v.Skipped = append(v.Skipped, path)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.Files += report.Files
+	v.Bytes += report.Bytes
+	v.Batches += report.Batches
+	v.Records += report.Records
+	for _, f := range report.Findings {
+		if f.Level == tool.Damage {
+			v.damaged++
+			v.Findings = append(v.Findings, f)
+		}
+	}
+	v.damaged += report.Dropped[tool.Damage]
+	return nil
+}
+
+// result prints what was seen and fails if something is wrong, or if there was
+// nothing to check.
+func (v *verification) result(a *app) error {
+	err := a.printer().Value(v, func(w writer) error {
+		for _, f := range v.Findings {
+			fmt.Fprintln(w, f)
+		}
+		_, err := fmt.Fprintf(w, "%d files, %s, %d batches, %d records: %d things wrong\n",
+			v.Files, output.Bytes(v.Bytes), v.Batches, v.Records, v.damaged)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case v.damaged > 0:
+		return fmt.Errorf("%d things are wrong", v.damaged)
+	case v.Files == 0:
+		return errors.New("no files of a log in what was given; give the folder of a partition, such as mortise-data/logs/TOPIC-0, or one of such folders")
+	}
+	return nil
 }

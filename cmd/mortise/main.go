@@ -12,6 +12,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // so that a second Ctrl-C ends a command that hangs
 	err := newRoot(os.Stdin, os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stop()
 	if err != nil {

@@ -26,6 +26,8 @@ type produceFlags struct {
 	acks        string
 	create      bool
 	maxBytes    int32
+
+	skipped int // links and the like below --files
 }
 
 func produceCommand(a *app) *cobra.Command {
@@ -37,13 +39,15 @@ func produceCommand(a *app) *cobra.Command {
 or with --files one for each file below a folder: its key is the path, its value
 the content, and a header sha256 carries the digest.
 
-Ends well only if every record was acknowledged.`,
+Exits with 0 only if every record was acknowledged. A record that is too large
+needs a larger --batch-bytes and a topic whose max.message.bytes allows it.`,
 		Example: `  echo hello | mortise produce greetings
   mortise produce users --key-separator : < users.txt
   mortise produce source --files "$(go env GOROOT)/src"
   seq 1000 | mortise produce numbers --rate 100 --compression zstd`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.run(a, c, args[0], args[1:]) },
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeTopics(1, true),
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(a, c, args[0], args[1:]) },
 	}
 	a.addBrokers(c)
 	flags := c.Flags()
@@ -57,16 +61,17 @@ Ends well only if every record was acknowledged.`,
 	flags.StringVar(&f.acks, "acks", "all", "who must have a record before it counts: all, 1 or 0")
 	flags.BoolVar(&f.create, "create", true, "let the broker make a topic that does not exist, if it does that")
 	flags.Int32Var(&f.maxBytes, "batch-bytes", 1000012, "largest batch; the topic's max.message.bytes must allow it")
+	complete(c, "compression", codecs...)
+	complete(c, "acks", "all", "1", "0")
 	return c
 }
 
+// codecs are the values of --compression.
+var codecs = []string{"none", "gzip", "snappy", "lz4", "zstd"}
+
 func (f *produceFlags) run(a *app, c *cobra.Command, topic string, files []string) error {
-	for _, h := range f.headers {
-		header, err := console.ParseHeader(h)
-		if err != nil {
-			return &output.UsageError{Err: err}
-		}
-		f.lines.Headers = append(f.lines.Headers, header)
+	if err := f.check(files); err != nil {
+		return err
 	}
 	options, err := f.options(topic)
 	if err != nil {
@@ -77,15 +82,23 @@ func (f *produceFlags) run(a *app, c *cobra.Command, topic string, files []strin
 		return err
 	}
 	defer client.Close()
+	if f.partition >= 0 {
+		if err := console.CheckPartition(c.Context(), client, topic, f.partition); err != nil {
+			return err
+		}
+	}
 	bar := output.NewProgress(a.err, "producing", -1, true)
 	done, err := console.Produce(c.Context(), client, f.records(a, files), console.ProduceOptions{
 		Rate:     f.rate,
 		Progress: func(p console.Produced) { bar.Set(p.Bytes) },
 	})
 	bar.Finish()
+	if f.skipped > 0 {
+		fmt.Fprintf(a.err, "%d links and other things that are no files were left out\n", f.skipped)
+	}
 	printed := a.printer().Value(done, func(w writer) error {
-		_, err := fmt.Fprintf(w, "%d records, %s, %s acknowledged in %s\n",
-			done.Records, output.Bytes(done.Bytes), f.acks, done.Elapsed.Round(time.Millisecond))
+		_, err := fmt.Fprintf(w, "%d records, %s, %s in %s\n",
+			done.Records, output.Bytes(done.Bytes), f.promise(), done.Elapsed.Round(time.Millisecond))
 		return err
 	})
 	if err != nil {
@@ -94,15 +107,50 @@ func (f *produceFlags) run(a *app, c *cobra.Command, topic string, files []strin
 	return printed
 }
 
+// promise says what became of the records that are counted.
+func (f *produceFlags) promise() string {
+	switch f.acks {
+	case "0":
+		return "sent, with no acknowledgement asked for,"
+	case "1":
+		return "acknowledged by the leader"
+	}
+	return "acknowledged by all in-sync replicas"
+}
+
+// check looks at the flags as a set, and reads the headers.
+func (f *produceFlags) check(files []string) error {
+	switch {
+	case f.files != "" && len(files) > 0:
+		return output.Usagef("--files takes a folder of records; the files %q have no place beside it", files)
+	case f.files != "" && (f.lines.KeySeparator != "" || f.lines.Null != ""):
+		return output.Usagef("--key-separator and --null are for lines; with --files the key is the path")
+	case f.partition < -1:
+		return output.Usagef("--partition %d: write the number of a partition, or -1 for one by key", f.partition)
+	case f.rate < 0:
+		return output.Usagef("--rate %g: write the records a second, or 0 for as fast as it goes", f.rate)
+	case f.maxBytes <= 0:
+		return output.Usagef("--batch-bytes %d: write a number of bytes", f.maxBytes)
+	}
+	for _, h := range f.headers {
+		header, err := console.ParseHeader(h)
+		if err != nil {
+			return &output.UsageError{Err: err}
+		}
+		f.lines.Headers = append(f.lines.Headers, header)
+	}
+	return nil
+}
+
 // options turns flags into client options.
 func (f *produceFlags) options(topic string) ([]kgo.Opt, error) {
-	codecs := map[string]kgo.CompressionCodec{
+	byName := map[string]kgo.CompressionCodec{
 		"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
 		"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 	}
-	codec, ok := codecs[f.compression]
+	codec, ok := byName[f.compression]
 	if !ok {
-		return nil, output.Usagef("--compression %q is none of none, gzip, snappy, lz4, zstd", f.compression)
+		return nil, output.Usagef("--compression %q; write one of %s", f.compression, strings.Join(codecs, ", "))
 	}
 	options := []kgo.Opt{
 		kgo.DefaultProduceTopic(topic),
@@ -124,7 +172,7 @@ func (f *produceFlags) options(topic string) ([]kgo.Opt, error) {
 	case "0":
 		options = append(options, kgo.RequiredAcks(kgo.NoAck()), kgo.DisableIdempotentWrite())
 	default:
-		return nil, output.Usagef("--acks %q is none of all, 1, 0", f.acks)
+		return nil, output.Usagef("--acks %q; write one of all, 1, 0", f.acks)
 	}
 	return options, nil
 }
@@ -148,7 +196,7 @@ func (f *produceFlags) records(a *app, files []string) iter.Seq2[*kgo.Record, er
 // sources are the sequences of records, one for each input.
 func (f *produceFlags) sources(a *app, files []string) []iter.Seq2[*kgo.Record, error] {
 	if f.files != "" {
-		return []iter.Seq2[*kgo.Record, error]{console.Files(f.files, f.lines.Headers)}
+		return []iter.Seq2[*kgo.Record, error]{console.Files(f.files, f.lines.Headers, func(string) { f.skipped++ })}
 	}
 	if len(files) == 0 {
 		return []iter.Seq2[*kgo.Record, error]{console.Lines(a.in, f.lines)}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -18,7 +17,7 @@ type runningNode struct {
 	log   *slog.Logger
 
 	mu       sync.Mutex
-	settings *settings.Settings // guarded by mu
+	settings *settings.Settings // guarded by mu; keys that wait for a restart as they were at the start
 }
 
 func (r *runningNode) current() *settings.Settings {
@@ -31,7 +30,7 @@ func (r *runningNode) current() *settings.Settings {
 func (r *runningNode) values() []broker.ConfigValue {
 	var out []broker.ConfigValue
 	for _, v := range r.current().Values() {
-		out = append(out, broker.ConfigValue{Key: v.Key, Value: fmt.Sprint(v.Value), Origin: v.Origin})
+		out = append(out, broker.ConfigValue{Key: v.Key, Value: v.Value, Origin: v.Origin})
 	}
 	return out
 }
@@ -42,9 +41,9 @@ func (r *runningNode) reload(next *settings.Settings) error {
 	if err := daemon.SetLevel(r.level, next.Log.Level); err != nil {
 		return err
 	}
-	pending := r.node.Reconfigure(static(next))
+	r.node.Reconfigure(static(next)) // what it leaves for a restart is in changes
 	r.mu.Lock()
-	r.settings = next
+	r.settings = settings.InForce(r.settings, next)
 	r.mu.Unlock()
 	for _, c := range changes {
 		if c.Restart {
@@ -52,9 +51,6 @@ func (r *runningNode) reload(next *settings.Settings) error {
 		} else {
 			r.log.Info("a setting has changed", "key", c.Key, "from", c.From, "to", c.To)
 		}
-	}
-	if len(pending) > 0 {
-		r.log.Warn("Kafka keys wait for a restart", "keys", pending)
 	}
 	r.log.Info("settings reloaded", "changes", len(changes))
 	return nil

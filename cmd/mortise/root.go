@@ -35,6 +35,8 @@ Start a broker with data under ./mortise-data, make a topic, write and read:
   mortise topic create greetings
   echo hello | mortise produce greetings
   mortise consume greetings --stop-at-end`,
+		Args:          cobra.ArbitraryArgs, // cobra's own check would exit as a failure
+		RunE:          wantsSubCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -46,6 +48,7 @@ Start a broker with data under ./mortise-data, make a topic, write and read:
 	})
 	flags := root.PersistentFlags()
 	flags.VarP(&a.format, "output", "o", "form of the result: text for people, json for scripts")
+	complete(root, "output", string(output.Text), string(output.JSON))
 	root.AddCommand(serveCommand(a), topicCommand(a), produceCommand(a), consumeCommand(a),
 		configCommand(a), logCommand(a), versionCommand(a))
 	asUsageErrors(root)
@@ -72,13 +75,20 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return output.Usagef("%s wants a sub-command; see %s --help", c.CommandPath(), c.CommandPath())
-		},
+		Args:  cobra.ArbitraryArgs,
+		RunE:  wantsSubCommand,
 	}
 	c.AddCommand(subs...)
 	return c
+}
+
+// wantsSubCommand is what a command that only holds others says when it is
+// called without one that it has.
+func wantsSubCommand(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return output.Usagef("%s has no sub-command %q; see %s --help", c.CommandPath(), args[0], c.CommandPath())
+	}
+	return output.Usagef("%s wants a sub-command; see %s --help", c.CommandPath(), c.CommandPath())
 }
 
 // defaultBrokers is where clients look when --brokers is not given.

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -53,7 +56,7 @@ func (f *settingsFlags) serve(a *app, c *cobra.Command) error {
 	running := &runningNode{settings: now}
 	node, err := cluster.Start(c.Context(), nodeOptions(log, now, running.values))
 	if err != nil {
-		return err
+		return startHint(err)
 	}
 	running.node, running.level, running.log = node, level, log
 	return daemon.Process{
@@ -69,6 +72,19 @@ func (f *settingsFlags) serve(a *app, c *cobra.Command) error {
 			return running.reload(next)
 		},
 	}.Run()
+}
+
+// startHint adds to an error of the start which setting may help.
+func startHint(err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w; stop who listens there, or choose another address: listeners or --listen for clients, admin.address or --admin-address for HTTP", err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%w; this machine has no such address: bind one that it has, or 0.0.0.0, and tell clients another with advertised or --advertise", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; give this user the right to write there, or choose another folder with data.dir or --data", err)
+	}
+	return err
 }
 
 // nodeOptions turns settings into what a node is made of.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -50,7 +51,8 @@ func topicCreateCommand(a *app) *cobra.Command {
 			results := newResults("created")
 			for _, r := range created.Sorted() {
 				if ifNotExists && errors.Is(r.Err, kerr.TopicAlreadyExists) {
-					r.Err = nil
+					results.rows = append(results.rows, resultRow{Name: r.Topic, Result: "exists already"})
+					continue
 				}
 				results.add(r.Topic, r.Err, r.ErrMessage)
 			}
@@ -71,6 +73,8 @@ func topicDeleteCommand(a *app) *cobra.Command {
 		Short:   "Delete topics and all of their records",
 		Example: `  mortise topic delete orders`,
 		Args:    cobra.MinimumNArgs(1),
+
+		ValidArgsFunction: a.completeTopics(anyNumber, false),
 		RunE: func(c *cobra.Command, names []string) error {
 			admin, done, err := a.admin()
 			if err != nil {
@@ -84,7 +88,8 @@ func topicDeleteCommand(a *app) *cobra.Command {
 			results := newResults("deleted from " + strings.Join(a.brokers, ","))
 			for _, r := range deleted.Sorted() {
 				if ifExists && errors.Is(r.Err, kerr.UnknownTopicOrPartition) {
-					r.Err = nil
+					results.rows = append(results.rows, resultRow{Name: r.Topic, Result: "does not exist"})
+					continue
 				}
 				results.add(r.Topic, r.Err, r.ErrMessage)
 			}
@@ -102,18 +107,21 @@ type results struct {
 	failed int
 }
 
+// resultRow has a result or an error.
 type resultRow struct {
-	Name  string `json:"name"`
-	Error string `json:"error,omitempty"`
+	Name   string `json:"name"`
+	Result string `json:"result,omitempty"`
+	Error  string `json:"error,omitempty"`
 }
 
 func newResults(verb string) *results { return &results{verb: verb} }
 
 // add notes one result; message, if any, is what the broker said beside err.
 func (r *results) add(name string, err error, message string) {
-	row := resultRow{Name: name}
+	row := resultRow{Name: name, Result: r.verb}
 	if err != nil {
 		r.failed++
+		row.Result = ""
 		row.Error = err.Error()
 		if message != "" {
 			row.Error = kerrName(err) + ": " + message
@@ -126,11 +134,7 @@ func (r *results) add(name string, err error, message string) {
 func (r *results) print(a *app) error {
 	err := a.printer().Value(r.rows, func(w writer) error {
 		for _, row := range r.rows {
-			if row.Error == "" {
-				fmt.Fprintf(w, "%s: %s\n", row.Name, r.verb)
-			} else {
-				fmt.Fprintf(w, "%s: %s\n", row.Name, row.Error)
-			}
+			fmt.Fprintf(w, "%s: %s\n", row.Name, cmp.Or(row.Error, row.Result))
 		}
 		return nil
 	})

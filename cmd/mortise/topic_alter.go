@@ -18,13 +18,19 @@ func topicAlterCommand(a *app) *cobra.Command {
 		Example: `  mortise topic alter orders --partitions 24
   mortise topic alter orders --set retention.ms=86400000 --unset segment.bytes`,
 		Args: cobra.MinimumNArgs(1),
+
+		ValidArgsFunction: a.completeTopics(anyNumber, false),
 		RunE: func(c *cobra.Command, names []string) error {
 			changes, err := configChanges(set, unset)
 			if err != nil {
 				return err
 			}
-			if partitions == 0 && len(changes) == 0 {
+			grow := c.Flags().Changed("partitions")
+			switch {
+			case !grow && len(changes) == 0:
 				return output.Usagef("nothing to alter: give --partitions, --set or --unset")
+			case grow && partitions < 1:
+				return output.Usagef("--partitions %d: write how many there shall be", partitions)
 			}
 			admin, done, err := a.admin()
 			if err != nil {
@@ -32,7 +38,7 @@ func topicAlterCommand(a *app) *cobra.Command {
 			}
 			defer done()
 			results := newResults("altered")
-			if partitions > 0 {
+			if grow {
 				altered, err := admin.UpdatePartitions(c.Context(), partitions, names...)
 				if err != nil {
 					return err

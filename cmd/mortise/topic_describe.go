@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -52,6 +53,7 @@ func topicListCommand(a *app) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List topics",
+		Example: "  mortise topic list\n  mortise topic list --internal -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			admin, done, err := a.admin()
@@ -94,37 +96,56 @@ func topicDescribeCommand(a *app) *cobra.Command {
 		Short:   "Show a topic's configs and, by partition, leader, replicas, offsets and size",
 		Example: "  mortise topic describe orders\n  mortise topic describe orders -o json",
 		Args:    cobra.MinimumNArgs(1),
+
+		ValidArgsFunction: a.completeTopics(anyNumber, false),
 		RunE: func(c *cobra.Command, names []string) error {
 			admin, done, err := a.admin()
 			if err != nil {
 				return err
 			}
 			defer done()
-			views, err := describeTopics(c.Context(), admin, names)
+			details, err := admin.ListTopicsWithInternal(c.Context(), names...)
 			if err != nil {
 				return err
 			}
-			return a.printer().Value(views, func(w writer) error {
+			found, missing := known(details)
+			views, err := describeTopics(c.Context(), admin, found)
+			if err != nil {
+				return err
+			}
+			return errors.Join(a.printer().Value(views, func(w writer) error {
 				for _, v := range views {
 					if err := v.print(w); err != nil {
 						return err
 					}
 				}
 				return nil
-			})
+			}), missing)
 		},
 	}
 }
 
+// known splits topics into those that can be described and the errors of the
+// others.
+func known(details kadm.TopicDetails) (found kadm.TopicDetails, missing error) {
+	found = kadm.TopicDetails{}
+	var errs []error
+	for _, t := range details.Sorted() {
+		if t.Err != nil {
+			errs = append(errs, fmt.Errorf("topic %s: %w", t.Topic, t.Err))
+			continue
+		}
+		found[t.Topic] = t
+	}
+	return found, errors.Join(errs...)
+}
+
 // describeTopics asks for everything that is known of the topics.
-func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]topicView, error) {
-	details, err := admin.ListTopicsWithInternal(ctx, names...)
-	if err != nil {
-		return nil, err
+func describeTopics(ctx context.Context, admin *kadm.Client, details kadm.TopicDetails) ([]topicView, error) {
+	if len(details) == 0 {
+		return []topicView{}, nil // asked for no name, a cluster gives all
 	}
-	if err := details.Error(); err != nil {
-		return nil, fmt.Errorf("topic %s: %w", strings.Join(names, ", "), err)
-	}
+	names := details.Names()
 	starts, err := admin.ListStartOffsets(ctx, names...)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -35,13 +36,15 @@ func buildVersion() versionView {
 
 func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Say which version this is",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Say which version this is",
+		Example: "  mortise version\n  mortise version -o json",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := buildVersion()
 			return a.printer().Value(v, func(w writer) error {
-				_, err := fmt.Fprintf(w, "mortise %s (Kafka protocol %s, %s, %s/%s)\n", v.Version, v.Kafka, v.Go, v.OS, v.Arch)
+				_, err := fmt.Fprintf(w, "mortise %s (commit %s, Kafka protocol %s, %s, %s/%s)\n",
+					v.Version, cmp.Or(v.Commit, "unknown"), v.Kafka, v.Go, v.OS, v.Arch)
 				return err
 			})
 		},

@@ -1,7 +1,11 @@
 package settings
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/mortisemq/mortise/core/config"
 )
@@ -34,6 +38,50 @@ func Changes(from, to *Settings) []Change {
 		}
 	}
 	return changes
+}
+
+// InForce is what a running broker works with after a reload from was to next:
+// live keys as next says, the others as they were.
+func InForce(was, next *Settings) *Settings {
+	s := &Settings{Defaults: map[string]string{}}
+	for _, v := range was.values {
+		if !live(v.Key) {
+			s.put(v)
+		}
+	}
+	for _, v := range next.values {
+		if live(v.Key) {
+			s.put(v)
+		}
+	}
+	slices.SortStableFunc(s.values, func(a, b Value) int { return cmp.Compare(rank(a.Key), rank(b.Key)) })
+	return s
+}
+
+// put takes a value that was loaded before.
+func (s *Settings) put(v Value) {
+	s.values = append(s.values, v)
+	if name, ok := strings.CutPrefix(v.Key, defaultsPath+" "); ok {
+		s.Defaults[name] = fmt.Sprint(v.Value)
+		return
+	}
+	for _, k := range Keys() {
+		if k.Name() != v.Key {
+			continue
+		}
+		if err := k.set(s, v.Value); err != nil {
+			panic(fmt.Sprintf("BUG: %s was valid: %v", v.Key, err))
+		}
+	}
+}
+
+// rank is the place of a key in the order of the schema; Kafka's keys follow it.
+func rank(key string) int {
+	keys := Keys()
+	if n := slices.IndexFunc(keys, func(k Key) bool { return k.Name() == key }); n >= 0 {
+		return n
+	}
+	return len(keys)
 }
 
 // live reports whether a reload is enough for the key as shown.

@@ -1,9 +1,9 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"regexp"
 	"strconv"
 )
@@ -11,45 +11,87 @@ import (
 // listenerName is what a listener may be called.
 var listenerName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 
-// check looks at values that are right each by itself but wrong together.
-func (s *Settings) check() error {
-	var problems []error
-	names := map[string]bool{}
+// check looks at values that are right each by itself but wrong together, and
+// tells problem of each.
+func (s *Settings) check(problem func(path string, err error)) {
 	for i, l := range s.Listeners {
-		if err := l.check(); err != nil {
-			problems = append(problems, fmt.Errorf("listener %d: %w", i+1, err))
+		if field, err := l.check(); err != nil {
+			problem("listeners", &itemError{i, field, err})
 			continue
 		}
-		if names[l.Name] {
-			problems = append(problems, fmt.Errorf("listener %d: the name %s is taken by an earlier one", i+1, l.Name))
+		for j, earlier := range s.Listeners[:i] {
+			switch {
+			case l.Name == earlier.Name:
+				problem("listeners", &itemError{i, "name", fmt.Errorf("%s is the name of listener %d too", l.Name, j+1)})
+			case clash(l.Address, earlier.Address):
+				problem("listeners", &itemError{i, "address", fmt.Errorf("%s is taken by listener %d", l.Address, j+1)})
+			}
 		}
-		names[l.Name] = true
+		if clash(s.Admin.Address, l.Address) {
+			problem("admin/address", fmt.Errorf("%s is taken by the listener %s; choose another port", s.Admin.Address, l.Name))
+		}
 	}
-	return errors.Join(problems...)
+	for i, dir := range s.Data.LogDirs {
+		for _, earlier := range s.Data.LogDirs[:i] {
+			if filepath.Clean(dir) == filepath.Clean(earlier) {
+				problem("data/log_dirs", fmt.Errorf("%s is there twice", dir))
+			}
+		}
+	}
 }
 
-func (l Listener) check() error {
+// itemError is a problem of one listener.
+type itemError struct {
+	item  int    // from 0
+	field string // empty: the item as a whole
+	err   error
+}
+
+// Error implements error.
+func (e *itemError) Error() string {
+	if e.field == "" {
+		return fmt.Sprintf("listener %d: %v", e.item+1, e.err)
+	}
+	return fmt.Sprintf("listener %d: %s: %v", e.item+1, e.field, e.err)
+}
+
+// Unwrap implements errors.Unwrap.
+func (e *itemError) Unwrap() error { return e.err }
+
+// clash reports whether two addresses can't both be bound. Port 0 is a free one
+// each time. Names are not looked up.
+func clash(a, b string) bool {
+	hostA, portA, errA := splitHostPort(a)
+	hostB, portB, errB := splitHostPort(b)
+	if errA != nil || errB != nil || portA != portB || portA == 0 {
+		return false
+	}
+	return hostA == hostB || unspecified(hostA) || unspecified(hostB)
+}
+
+// check gives the field that is wrong.
+func (l Listener) check() (field string, err error) {
 	if !listenerName.MatchString(l.Name) {
-		return fmt.Errorf("name: %q is not upper-case letters, digits and underscores; write for example PLAINTEXT", l.Name)
+		return "name", fmt.Errorf("%q is not upper-case letters, digits and underscores; write for example PLAINTEXT", l.Name)
 	}
 	host, port, err := splitHostPort(l.Address)
 	if err != nil {
-		return fmt.Errorf("address: %w", err)
+		return "address", err
 	}
 	if l.Advertised == "" {
 		if unspecified(host) {
-			return fmt.Errorf("advertised: missing; %s means every address of this machine, and clients can't connect to that; write the one that they can reach, for example advertised: \"broker1.example.com:%d\"", l.Address, port)
+			return "advertised", fmt.Errorf("missing; %s means every address of this machine, and clients can't connect to that; write the one that they can reach, for example advertised: \"broker1.example.com:%d\"", l.Address, port)
 		}
-		return nil
+		return "", nil
 	}
 	told, toldPort, err := splitHostPort(l.Advertised)
 	switch {
 	case err != nil:
-		return fmt.Errorf("advertised: %w", err)
+		return "advertised", err
 	case unspecified(told):
-		return fmt.Errorf("advertised: clients can't connect to %s; write a name or address that they can reach, for example \"broker1.example.com:%d\"", l.Advertised, toldPort)
+		return "advertised", fmt.Errorf("clients can't connect to %s; write a name or address that they can reach, for example \"broker1.example.com:%d\"", l.Advertised, toldPort)
 	}
-	return nil
+	return "", nil
 }
 
 // splitHostPort is net.SplitHostPort with a numeric port and kinder words.

@@ -25,22 +25,34 @@ func (l *loader) file(src Source) {
 	name := filepath.Base(src.File)
 	parser, lines, err := parserFor(name, src.FileText)
 	if err != nil {
-		l.problems = append(l.problems, fmt.Errorf("%s: %w", src.File, err))
+		l.unreadable(src, err)
 		return
 	}
 	tree, err := parser.Unmarshal(src.FileText)
 	if err != nil {
-		l.problems = append(l.problems, fmt.Errorf("%s: %w", src.File, err))
+		l.unreadable(src, err)
 		return
+	}
+	for path, line := range lines {
+		l.places[path] = place{src.File, line}
 	}
 	values := map[string]any{}
 	l.walk(values, "", tree, func(path string) string {
-		if line := lines[path]; line > 0 {
-			return fmt.Sprintf("%s:%d", src.File, line)
+		if p, ok := l.places[path]; ok {
+			return p.String()
 		}
 		return src.File
 	})
 	l.merge(values, func(path string) string { return l.origins[path] })
+}
+
+// unreadable notes that the file's text is not what its name promises.
+func (l *loader) unreadable(src Source, err error) {
+	at := place{file: src.File}
+	if syntax := (*syntaxError)(nil); errors.As(located(err, src.FileText), &syntax) {
+		at.line, err = syntax.line, errors.New(syntax.problem)
+	}
+	l.problems = append(l.problems, problem{at, err})
 }
 
 // parserFor chooses by the file's ending, and finds the line of each path.
@@ -73,6 +85,8 @@ func (l *loader) walk(values map[string]any, path string, tree map[string]any, o
 		switch {
 		case leaf:
 			values[child] = value
+		case path == defaultsPath && isMap && !kafkaKnows(name):
+			l.nested(child, sub)
 		case path == defaultsPath:
 			l.kafkaKey(values, child, value)
 		case isMap && isSection(child):
@@ -88,6 +102,23 @@ func (l *loader) walk(values map[string]any, path string, tree map[string]any, o
 			delete(l.origins, child)
 		}
 	}
+}
+
+// nested refuses a Kafka key that was written in parts, as TOML reads one without
+// quotes.
+func (l *loader) nested(path string, value any) {
+	for {
+		m, ok := value.(map[string]any)
+		if !ok || len(m) == 0 {
+			break
+		}
+		name := sortedKeys(m)[0]
+		path, value = path+delimiter+name, m[name]
+	}
+	l.origins[path] = l.places[path].String()
+	l.problem(path, fmt.Errorf("unknown key; write Kafka's key whole and in quotes: %q",
+		strings.ReplaceAll(strings.TrimPrefix(path, defaultsPath+delimiter), delimiter, ".")))
+	delete(l.origins, path)
 }
 
 // isSection reports whether keys of the schema start with the path.

@@ -92,12 +92,18 @@ func (l *loader) text(values map[string]any, path, value, origin string) {
 // kafkaKey adds a key under defaults if there is such a key.
 func (l *loader) kafkaKey(values map[string]any, path string, value any) {
 	name := strings.TrimPrefix(path, defaultsPath+delimiter)
-	if _, ok := config.LookupBroker(name); !ok {
+	if !kafkaKnows(name) {
 		l.problem(path, unknown(path))
 		delete(l.origins, path)
 		return
 	}
 	values[path] = value
+}
+
+// kafkaKnows reports whether there is such a broker key.
+func kafkaKnows(name string) bool {
+	_, ok := config.LookupBroker(name)
+	return ok
 }
 
 // fromText reads a text as the type that the key's default has.

@@ -1,8 +1,6 @@
 package settings
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,19 +26,17 @@ type Source struct {
 // Load merges the layers and checks the whole. The error joins every problem,
 // each naming its file and line, variable or flag, and its key.
 func Load(src Source) (*Settings, error) {
-	l := loader{koanf: koanf.New(delimiter), origins: map[string]string{}}
+	l := loader{koanf: koanf.New(delimiter), origins: map[string]string{}, places: map[string]place{}}
 	l.defaults()
 	l.file(src)
 	l.environment(src.Environ)
 	l.flags(src.Flags)
 	s := l.settings()
 	if len(l.problems) == 0 {
-		if err := s.check(); err != nil {
-			l.problem("listeners", err)
-		}
+		s.check(l.problem)
 	}
 	if len(l.problems) > 0 {
-		return nil, errors.Join(l.problems...)
+		return nil, l.err()
 	}
 	return s, nil
 }
@@ -49,11 +45,8 @@ func Load(src Source) (*Settings, error) {
 type loader struct {
 	koanf    *koanf.Koanf
 	origins  map[string]string // path → where its value came from
-	problems []error
-}
-
-func (l *loader) problem(path string, err error) {
-	l.problems = append(l.problems, fmt.Errorf("%s: %s: %w", cmp.Or(l.origins[path], "default"), shown(path), err))
+	places   map[string]place  // path → where it stands in the file, items of lists too
+	problems []problem
 }
 
 // merge puts one layer of flat paths over what is there.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -55,7 +54,7 @@ func Keys() []Key {
 			func(s *Settings, v any) error { return listeners(v, &s.Listeners) }},
 		{"admin/address", "host:port", "127.0.0.1:9644", false,
 			"The HTTP listener for metrics, health and /v1. Empty: none.",
-			func(s *Settings, v any) error { return text(v, &s.Admin.Address) }},
+			func(s *Settings, v any) error { return address(v, &s.Admin.Address) }},
 		{"log/level", "debug, info, warn or error", "info", true,
 			"The least important line that is logged.",
 			func(s *Settings, v any) error { return oneOf(v, &s.Log.Level, "debug", "info", "warn", "error") }},
@@ -111,6 +110,15 @@ func text(v any, into *string) error {
 	return nil
 }
 
+// address takes host:port, or nothing.
+func address(v any, into *string) error {
+	if err := text(v, into); err != nil || *into == "" {
+		return err
+	}
+	_, _, err := splitHostPort(*into)
+	return err
+}
+
 func filled(v any, into *string) error {
 	if err := text(v, into); err != nil {
 		return err
@@ -146,17 +154,17 @@ func oneOf(v any, into *string, allowed ...string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is none of %s", *into, strings.Join(allowed, ", "))
+	return fmt.Errorf("%q is none that there is", *into)
 }
 
 func duration(v any, into *time.Duration, low time.Duration) error {
 	var s string
 	if err := text(v, &s); err != nil {
-		return fmt.Errorf("%s is not a duration; write for example 30s", quoted(v))
+		return fmt.Errorf("%s is not a duration", quoted(v))
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return fmt.Errorf("%q is not a duration; write for example 30s or 1m30s", s)
+		return fmt.Errorf("%q is not a duration", s)
 	}
 	if d < low {
 		return fmt.Errorf("%s is less than %s", d, low)
@@ -175,7 +183,7 @@ func listeners(v any, into *[]Listener) error {
 	for i, item := range list {
 		fields, ok := item.(map[string]any)
 		if !ok {
-			return fmt.Errorf("listener %d: %s is not {name, address, advertised}", i+1, quoted(item))
+			return &itemError{i, "", fmt.Errorf("%s is not {name, address, advertised}", quoted(item))}
 		}
 		l := Listener{}
 		for name, value := range fields {
@@ -191,7 +199,7 @@ func listeners(v any, into *[]Listener) error {
 				err = fmt.Errorf("no such field; there are name, address, advertised")
 			}
 			if err != nil {
-				return fmt.Errorf("listener %d: %s: %w", i+1, name, err)
+				return &itemError{i, name, err}
 			}
 		}
 		*into = append(*into, l)

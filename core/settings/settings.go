@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"encoding/json"
+	"fmt"
 	"net"
 	"strconv"
 	"time"
@@ -93,6 +95,17 @@ type Value struct {
 	Key    string `json:"key"`    // as people write it: node.id, defaults log.retention.ms
 	Value  any    `json:"value"`  // text, number, bool, list
 	Origin string `json:"origin"` // default, FILE:LINE, environment NAME, flag --NAME
+}
+
+// Text is the value as people read it: a list as JSON.
+func (v Value) Text() string {
+	switch v.Value.(type) {
+	case []any, map[string]any:
+		if b, err := json.Marshal(v.Value); err == nil {
+			return string(b)
+		}
+	}
+	return fmt.Sprint(v.Value)
 }
 
 // Values are all settings in the order of the schema, then Kafka's keys that

@@ -60,28 +60,39 @@ func TestLayersOutweighEachOther(t *testing.T) {
 // says where it is (CONF-06, CONF-09).
 func TestErrorsNameFileLineAndKey(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
-		"unknown key":        {"m.yaml", "node:\n  idd: 1\n", "m.yaml:2: node.idd: unknown key; did you mean node.id?"},
-		"unknown section":    {"m.yaml", "nodes: {}\n", "m.yaml:1: nodes: unknown key"},
-		"unknown Kafka key":  {"m.yaml", "defaults:\n  log.retention.mss: 1\n", "m.yaml:2: defaults log.retention.mss: unknown key; did you mean defaults log.retention.ms?"},
-		"text for a number":  {"m.yaml", "node:\n  id: foobar\n", `m.yaml:2: node.id: "foobar" is not a number`},
-		"number in quotes":   {"m.yaml", "node:\n  id: \"100\"\n", `m.yaml:2: node.id: "100" is not a number`},
-		"unit":               {"m.yaml", "node:\n  id: 1K\n", `m.yaml:2: node.id: "1K" is not a number`},
-		"out of range":       {"m.yaml", "node:\n  id: -1\n", "m.yaml:2: node.id: -1 is not between"},
-		"number for text":    {"m.yaml", "data:\n  dir: 5\n", "m.yaml:2: data.dir: 5 is not text"},
-		"duration":           {"m.yaml", "shutdown:\n  timeout: 30\n", "m.yaml:2: shutdown.timeout: 30 is not a duration"},
-		"one of":             {"m.yaml", "durability: always\n", `m.yaml:1: durability: "always" is none of page-cache, fsync`},
-		"Kafka value":        {"m.yaml", "defaults:\n  num.partitions: none\n", "m.yaml:2: defaults num.partitions:"},
-		"nested Kafka key":   {"m.yaml", "defaults:\n  log.retention.ms:\n    x: 1\n", "m.yaml:2: defaults log.retention.ms:"},
-		"section as value":   {"m.yaml", "node: 5\n", "m.yaml:1: node: 5 is not a section"},
-		"key twice":          {"m.json", "{\"durability\": \"fsync\",\n\"durability\": \"page-cache\"}", "m.json: line 2: durability stands on line 1 already"},
-		"TOML":               {"m.toml", "durability = \"fsync\"\n\n[node]\nid = \"x\"\n", `m.toml:4: node.id: "x" is not a number`},
-		"JSON":               {"m.json", "{\n\"node\": {\n\"id\": 1.5}}", "m.json:3: node.id: 1.5 is not a whole number"},
-		"broken":             {"m.yaml", "node: [\n", "m.yaml: "},
+		"unknown key":       {"m.yaml", "node:\n  idd: 1\n", "m.yaml:2: node.idd: unknown key; did you mean node.id?"},
+		"unknown section":   {"m.yaml", "nodes: {}\n", "m.yaml:1: nodes: unknown key"},
+		"unknown Kafka key": {"m.yaml", "defaults:\n  log.retention.mss: 1\n", "m.yaml:2: defaults log.retention.mss: unknown key; did you mean defaults log.retention.ms?"},
+		"text for a number": {"m.yaml", "node:\n  id: foobar\n", `m.yaml:2: node.id: "foobar" is not a number`},
+		"number in quotes":  {"m.yaml", "node:\n  id: \"100\"\n", `m.yaml:2: node.id: "100" is not a number`},
+		"unit":              {"m.yaml", "node:\n  id: 1K\n", `m.yaml:2: node.id: "1K" is not a number`},
+		"out of range":      {"m.yaml", "node:\n  id: -1\n", "m.yaml:2: node.id: -1 is not between"},
+		"number for text":   {"m.yaml", "data:\n  dir: 5\n", "m.yaml:2: data.dir: 5 is not text"},
+		"duration":          {"m.yaml", "shutdown:\n  timeout: 30\n", "m.yaml:2: shutdown.timeout: 30 is not a duration"},
+		"one of":            {"m.yaml", "durability: always\n", `m.yaml:1: durability: "always" is none that there is (want page-cache or fsync)`},
+		"Kafka value":       {"m.yaml", "defaults:\n  num.partitions: none\n", "m.yaml:2: defaults num.partitions:"},
+		"nested Kafka key":  {"m.yaml", "defaults:\n  log.retention.ms:\n    x: 1\n", "m.yaml:2: defaults log.retention.ms:"},
+		"section as value":  {"m.yaml", "node: 5\n", "m.yaml:1: node: 5 is not a section"},
+		"key twice":         {"m.json", "{\"durability\": \"fsync\",\n\"durability\": \"page-cache\"}", "m.json:2: durability stands on line 1 already"},
+		"TOML":              {"m.toml", "durability = \"fsync\"\n\n[node]\nid = \"x\"\n", `m.toml:4: node.id: "x" is not a number`},
+		"JSON":              {"m.json", "{\n\"node\": {\n\"id\": 1.5}}", "m.json:3: node.id: 1.5 is not a whole number"},
+		"broken YAML":       {"m.yaml", "node: {id: 1}\nlog: [\n", "m.yaml:2: did not find"},
+		"broken JSON":       {"m.json", "{\"node\": {\n\"id\": 1,}}", "m.json:2: invalid character"},
+		"broken TOML":       {"m.toml", "[node]\nid = 1\n[log\n", "m.toml:3: "},
+		"TOML key twice":    {"m.toml", "[node]\nid = 1\nid = 2\n", "m.toml:3: "},
+		"TOML dotted key":   {"m.toml", "[defaults]\nlog.retention.ms = 5\n", `m.toml:2: defaults log.retention.ms: unknown key; write Kafka's key whole and in quotes: "log.retention.ms"`},
+		"TOML listener":     {"m.toml", "[[listeners]]\nname = \"A\"\naddress = \"h:1\"\n[[listeners]]\nname = \"b\"\n", "m.toml:5: listeners: listener 2: name: "},
+		"admin address":     {"m.yaml", "admin:\n  address: junk\n", `m.yaml:2: admin.address: "junk" is not host:port (want host:port)`},
+		"admin on a listener": {"m.yaml", "admin:\n  address: \"127.0.0.1:9092\"\n",
+			"m.yaml:2: admin.address: 127.0.0.1:9092 is taken by the listener PLAINTEXT"},
+		"address twice": {"m.yaml", "listeners:\n  - {name: A, address: \"h:1\"}\n  - name: B\n    address: \"h:1\"\n",
+			"m.yaml:4: listeners: listener 2: address: h:1 is taken by listener 1"},
+		"log folder twice":   {"m.yaml", "data:\n  log_dirs: [a, ./a]\n", "m.yaml:2: data.log_dirs: ./a is there twice"},
 		"ending":             {"m.conf", "", "must end in .yaml"},
-		"advertise nothing":  {"m.yaml", "listeners:\n  - {name: PLAINTEXT, address: \"0.0.0.0:9092\"}\n", `advertised: "broker1.example.com:9092"`},
+		"advertise nothing":  {"m.yaml", "listeners:\n  - {name: PLAINTEXT, address: \"0.0.0.0:9092\"}\n", `m.yaml:2: listeners: listener 1: advertised: missing; 0.0.0.0:9092 means every address of this machine, and clients can't connect to that; write the one that they can reach, for example advertised: "broker1.example.com:9092"`},
 		"advertise wildcard": {"m.yaml", "listeners:\n  - {name: PLAINTEXT, address: \"h:1\", advertised: \"[::]:9092\"}\n", "clients can't connect to [::]:9092"},
-		"listener twice":     {"m.yaml", "listeners:\n  - {name: A, address: \"h:1\"}\n  - {name: A, address: \"h:2\"}\n", "listener 2: the name A is taken"},
-		"listener field":     {"m.yaml", "listeners:\n  - {nam: A}\n", "listener 1: nam: no such field"},
+		"listener twice":     {"m.yaml", "listeners:\n  - {name: A, address: \"h:1\"}\n  - {name: A, address: \"h:2\"}\n", "m.yaml:3: listeners: listener 2: name: A is the name of listener 1 too"},
+		"listener field":     {"m.yaml", "listeners:\n  - {nam: A}\n", "m.yaml:2: listeners: listener 1: nam: no such field"},
 	} {
 		_, err := load(t, c.file, c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -160,6 +171,59 @@ func TestChanges(t *testing.T) {
 	}
 	if _, ok := got["defaults log.retention.ms"]; !ok || len(got) != 3 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestInForce holds that what waits for a restart is not shown as if it worked.
+func TestInForce(t *testing.T) {
+	was, err := load(t, "m.yaml", "node: {id: 1}\ndurability: page-cache\ndefaults: {num.partitions: 2, log.retention.ms: 5}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := load(t, "m.yaml", "node: {id: 2}\nlog: {level: debug}\ndurability: fsync\nshutdown: {timeout: 5s}\ndefaults: {log.retention.ms: 6}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := InForce(was, next)
+	if s.Node.ID != 1 || s.Durability != PageCache || len(s.Listeners) != 1 || s.Data.Dir != "mortise-data" {
+		t.Errorf("a value that waits for a restart is in force: %+v", s)
+	}
+	if s.Log.Level != "debug" || s.Shutdown.Timeout != 5*time.Second || s.Defaults["log.retention.ms"] != "6" {
+		t.Errorf("a live value is not in force: %+v", s)
+	}
+	if again := Changes(s, next); len(again) == 0 || !again[0].Restart {
+		t.Errorf("the next reload must tell again what waits: %v", again)
+	}
+	for n, v := range s.Values()[:len(Keys())] {
+		if want := Keys()[n].Name(); v.Key != want {
+			t.Errorf("value %d is %s, want %s", n, v.Key, want)
+		}
+	}
+}
+
+func TestProblemsComeInTheOrderOfLines(t *testing.T) {
+	_, err := load(t, "m.yaml", "defaults:\n  nope: 1\ndurability: y\nnode:\n  id: x\n  zz: 1\nlog: 5\n", "MORTISE_SHUTDOWN__TIMEOUT=x")
+	want := []string{"environment MORTISE_SHUTDOWN__TIMEOUT", "m.yaml:2", "m.yaml:3", "m.yaml:5", "m.yaml:6", "m.yaml:7"}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d problems, want %d:\n%v", len(lines), len(want), err)
+	}
+	for n, line := range lines {
+		if !strings.HasPrefix(line, want[n]+": ") {
+			t.Errorf("problem %d: %s; want %s", n, line, want[n])
+		}
+	}
+}
+
+func TestValueText(t *testing.T) {
+	s, err := Load(Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Values() {
+		if want := `[{"address":"127.0.0.1:9092","name":"PLAINTEXT"}]`; v.Key == "listeners" && v.Text() != want {
+			t.Errorf("listeners are shown as %s, want %s", v.Text(), want)
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ func TestFilesRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	for r, err := range Files(from, nil) {
+	for r, err := range Files(from, nil, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,8 +129,8 @@ func TestFileWriterStaysInItsFolder(t *testing.T) {
 func TestPosition(t *testing.T) {
 	now := time.UnixMilli(10_000_000)
 	for text, want := range map[string]span{
-		"start": {5, 20, 5}, "end": {5, 20, 20}, "12": {5, 20, 12}, "-3": {5, 20, 17}, "-100": {5, 20, 5},
-		"@1000": {5, 20, 9}, "@1h": {5, 20, 9},
+		"start": {5, 20, 5, 0}, "end": {5, 20, 20, 0}, "12": {5, 20, 12, 12}, "-3": {5, 20, 17, 0}, "-100": {5, 20, 5, 0},
+		"2": {5, 20, 5, 2}, "30": {5, 20, 20, 30}, "@1000": {5, 20, 9, 0}, "@1h": {5, 20, 9, 0},
 	} {
 		p, err := ParsePosition(text, now)
 		if err != nil {

@@ -51,9 +51,9 @@ func ParsePosition(s string, now time.Time) (Position, error) {
 	return Position{atOffset, n}, nil
 }
 
-// span is what a partition holds at one moment: start ≤ offset < end, and where
-// reading begins.
-type span struct{ start, end, from int64 }
+// span is what a partition holds at one moment: start ≤ offset < end, where
+// reading begins, and below which offset records are not wanted all the same.
+type span struct{ start, end, from, skip int64 }
 
 // spans asks the cluster what the wanted partitions hold (none named: all) and
 // where the position lies in each.
@@ -95,8 +95,8 @@ func spans(ctx context.Context, admin *kadm.Client, topic string, partitions []i
 func (p Position) in(start, end, timed int64) span {
 	s := span{start: start, end: end, from: start}
 	switch p.kind {
-	case atOffset:
-		s.from = p.n
+	case atOffset: // one that was deleted, or is not there yet, is no place to read from
+		s.from, s.skip = min(max(p.n, start), end), p.n
 	case beforeEnd:
 		s.from = max(start, end-p.n)
 	case atTime:

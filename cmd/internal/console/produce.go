@@ -2,11 +2,13 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -44,7 +46,7 @@ func Produce(ctx context.Context, client *kgo.Client, records iter.Seq2[*kgo.Rec
 		}
 		client.Produce(ctx, record, func(r *kgo.Record, err error) {
 			if err != nil {
-				cancel(fmt.Errorf("topic %s: %w", r.Topic, err))
+				cancel(refusal(r, err))
 				return
 			}
 			tally.acked(r)
@@ -59,6 +61,32 @@ func Produce(ctx context.Context, client *kgo.Client, records iter.Seq2[*kgo.Rec
 		return done, context.Cause(ctx)
 	}
 	return done, nil
+}
+
+// refusal says which record was not taken, and for a record that is too large
+// what lets it in.
+func refusal(r *kgo.Record, err error) error {
+	if !errors.Is(err, kerr.MessageTooLarge) {
+		return fmt.Errorf("topic %s: %w", r.Topic, err)
+	}
+	size := len(r.Key) + len(r.Value)
+	return fmt.Errorf("topic %s: the record %s of %d bytes is too large: the topic's max.message.bytes and this command's --batch-bytes must both allow it: %w",
+		r.Topic, named(r), size, err)
+}
+
+// namedBytesMax bounds how much of a record names it in an error.
+const namedBytesMax = 80
+
+// named is how an error names a record: by its key, or by how its value begins.
+func named(r *kgo.Record) string {
+	what, text := "with key ", r.Key
+	if text == nil {
+		what, text = "that begins with ", r.Value
+	}
+	if len(text) > namedBytesMax {
+		return fmt.Sprintf("%s%q…", what, text[:namedBytesMax])
+	}
+	return fmt.Sprintf("%s%q", what, text)
 }
 
 // pace waits until the record numbered sent is due.

@@ -18,12 +18,19 @@ const HeaderSHA256 = "sha256"
 
 // Files makes a record of each regular file below root, in the order of their
 // paths: the key is the path below root with slashes, the value is the content,
-// and a header carries its SHA-256 in hexadecimal.
-func Files(root string, headers []kgo.RecordHeader) iter.Seq2[*kgo.Record, error] {
+// and a header carries its SHA-256 in hexadecimal. What is neither a file nor a
+// folder, such as a link, is handed to skipped (nil: to nobody).
+func Files(root string, headers []kgo.RecordHeader, skipped func(name string)) iter.Seq2[*kgo.Record, error] {
 	return func(yield func(*kgo.Record, error) bool) {
 		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
+			if err != nil || d.IsDir() {
 				return err
+			}
+			if !d.Type().IsRegular() {
+				if skipped != nil {
+					skipped(name)
+				}
+				return nil
 			}
 			record, err := fileRecord(root, name, headers)
 			if err != nil {

@@ -30,6 +30,9 @@ func NewProgress(w io.Writer, what string, total int64, bytes bool) *Progress {
 	)}
 }
 
+// Empty reports whether there is no bar to see.
+func (p *Progress) Empty() bool { return p.bar == nil }
+
 // Set moves the bar to done units.
 func (p *Progress) Set(done int64) {
 	if p.bar != nil {
