@@ -2,13 +2,15 @@ package server
 
 import "time"
 
-// carefulFrame is how much of a frame is charged and allocated before its bytes
-// came when half of the budget is in use, in bytes. Otherwise it is eagerFrame.
+// carefulFrame is how much of a frame over eagerFrame is charged and allocated
+// before its bytes came when half of the budget is in use, in bytes. Smaller ones
+// get all at once, so that they never wait while holding.
 const carefulFrame = 64 << 10
 
-// growWait is how long a frame under way may wait for the memory of its rest. It
-// holds the memory of its beginning meanwhile, so it must not wait for ever.
-const growWait = 10 * time.Second
+// growWait is how long a frame under way may wait for the memory of its rest: long
+// enough for slower ones to be hurried out of the way. It holds the memory of its
+// beginning meanwhile, so it must not wait for ever.
+const growWait = hurryGrace + hurryLook
 
 // large reads a frame of size bytes into memory of its own, straight from the
 // socket but for what is in the buffer already.
@@ -18,13 +20,13 @@ func (r *reader) large(size int) error {
 	if size > bigFrame {
 		r.limit, r.quiet = smallRead, 0
 	}
-	eager := eagerFrame
-	if r.c.srv.opt.Budget.HalfUsed() {
-		eager = carefulFrame
+	first := min(size, eagerFrame)
+	if r.careful = r.c.srv.opt.Budget.HalfUsed(); r.careful && size > eagerFrame {
+		first = carefulFrame
 	}
-	r.careful = size > eager
-	m, err := r.allocate(min(size, eager))
-	if err != nil {
+	r.careful = r.careful || size > eagerFrame
+	m, err := r.allocate(first)
+	if r.excuse(); err != nil {
 		return err
 	}
 	r.mem1 = m
@@ -63,7 +65,8 @@ func (r *reader) allocate(n int) (*memory, error) {
 // sends little must not take the budget from others.
 func (r *reader) grow(m *memory, size int) error {
 	_, next := classOf(min(size, 2*len(m.buf)))
-	if err := r.c.extend(int64(next)-m.charged, m.charged); err != nil {
+	err := r.c.extend(int64(next)-m.charged, m.charged)
+	if r.excuse(); err != nil {
 		return err
 	}
 	m.charged = int64(next)
@@ -72,6 +75,14 @@ func (r *reader) grow(m *memory, size int) error {
 	m.pools.put(m.buf)
 	m.buf, m.pools = bigger.buf, bigger.pools
 	return nil
+}
+
+// excuse takes the time since the last read off the frame's: the peer is not to
+// blame when we waited for memory.
+func (r *reader) excuse() {
+	now := time.Now()
+	r.started = r.started.Add(now.Sub(r.now))
+	r.now = now
 }
 
 // extend takes n bytes more for a frame that holds own. They go back by refund.
