@@ -85,6 +85,7 @@ func TestOrdinaryFramesAreBounded(t *testing.T) {
 		c := w.dial()
 		c.Write(begun(MaxOrdinary+1, 4)) // may be cut off by the close
 		w.closed(c)
+		synctest.Wait()
 		if !strings.Contains(w.log.String(), "want at most 8388608 for key 17") {
 			t.Errorf("log: %s", w.log.String())
 		}
@@ -183,6 +184,7 @@ func TestUnreadAnswersOfAll(t *testing.T) {
 		if _, err := io.ReadAll(lazy); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Logf("lazy connection: %v", err)
 		}
+		synctest.Wait()
 		if !strings.Contains(w.log.String(), errUnread.Error()) {
 			t.Errorf("log: %s", w.log.String())
 		}
