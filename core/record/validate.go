@@ -42,7 +42,8 @@ func Validate(b Batch, r *Rules) (Validated, error) {
 	if codec := b.Codec(); codec != None {
 		scratch := takeBuffer()
 		defer giveBuffer(scratch)
-		out, err := decompress(*scratch, codec, records, r.Limits.bytes(len(records)))
+		out, done, err := decompressInTurn(*scratch, codec, records, r.Limits.bytes(len(records)))
+		defer done()
 		*scratch = out
 		if err != nil {
 			return Validated{}, badCompression(err, r)
