@@ -21,11 +21,11 @@ func configCommand(a *app) *cobra.Command {
 func configCheckCommand(a *app) *cobra.Command {
 	var f settingsFlags
 	c := &cobra.Command{
-		Use:     "check",
-		Short:   "Check settings as serve would, and start nothing",
+		Use:   "check",
+		Short: "Check settings as serve would, and start nothing",
 		Example: `  mortise config check --config mortise.yaml
   mortise config check --listen 0.0.0.0:9092 --advertise broker1.example.com:9092`,
-		Args:    cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, err := f.load(c); err != nil {
 				return err

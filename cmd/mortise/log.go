@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -106,8 +108,19 @@ type verification struct {
 	damaged int
 }
 
+// partitionsOf is where the partitions are when path is a broker's data folder,
+// and else path itself.
+func partitionsOf(path string) string {
+	logs := filepath.Join(path, "logs")
+	if _, err := os.Stat(filepath.Join(logs, "meta.properties")); err == nil {
+		return logs
+	}
+	return path
+}
+
 // check adds what one path holds.
 func (v *verification) check(a *app, c *cobra.Command, path string) error {
+	path = partitionsOf(path)
 	var bar *output.Progress
 	report, err := tool.Inspect(c.Context(), vfs.OS(), path, tool.InspectOptions{Progress: func(done, total int64) {
 		if bar == nil {

@@ -16,6 +16,7 @@ type app struct {
 	out, err io.Writer
 	format   output.Format
 	brokers  []string
+	signals  <-chan os.Signal // that serve obeys; nil: the process's
 }
 
 // printer prints results in the format that was asked for.
@@ -23,7 +24,11 @@ func (a *app) printer() output.Printer { return output.Printer{Out: a.out, Forma
 
 // newRoot builds the whole command line.
 func newRoot(in io.Reader, out, errs io.Writer) *cobra.Command {
-	a := &app{in: in, out: out, err: errs, format: output.Text}
+	return (&app{in: in, out: out, err: errs, format: output.Text}).root()
+}
+
+// root builds the commands around a.
+func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mortise",
 		Short: "A Kafka-compatible log broker and its tools",
@@ -40,9 +45,9 @@ Start a broker with data under ./mortise-data, make a topic, write and read:
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(errs)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return output.Usagef("%w; see %s --help", err, c.CommandPath())
 	})

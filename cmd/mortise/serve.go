@@ -14,6 +14,7 @@ import (
 
 	"github.com/mortisemq/mortise/cluster"
 	"github.com/mortisemq/mortise/cmd/internal/daemon"
+	"github.com/mortisemq/mortise/cmd/internal/output"
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/settings"
@@ -26,6 +27,7 @@ func serveCommand(a *app) *cobra.Command {
 		Short: "Run a broker",
 		Long: `Run a broker until SIGTERM or Ctrl-C, which stop it gracefully within
 shutdown.timeout; a second one stops it at once. SIGHUP reads the settings again.
+The log goes to standard error: text on a terminal, JSON elsewhere or with -o json.
 
 Without a file it serves Kafka clients on 127.0.0.1:9092 and keeps its data in
 ./mortise-data.`,
@@ -46,13 +48,21 @@ func (f *settingsFlags) serve(a *app, c *cobra.Command) error {
 		return err
 	}
 	level := &slog.LevelVar{}
-	log := daemon.NewLogger(a.err, now.Log.Format, level)
+	format := now.Log.Format
+	if format == "auto" && a.format == output.JSON {
+		format = "json"
+	}
+	log := daemon.NewLogger(a.err, format, level)
 	if err := daemon.SetLevel(level, now.Log.Level); err != nil {
 		return err
 	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
+	signals := a.signals
+	if signals == nil {
+		own := make(chan os.Signal, 2)
+		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+		defer signal.Stop(own)
+		signals = own
+	}
 	running := &runningNode{settings: now}
 	node, err := cluster.Start(c.Context(), nodeOptions(log, now, running.values))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -130,8 +131,9 @@ func (r *results) add(name string, err error, message string) {
 	r.rows = append(r.rows, row)
 }
 
-// print prints every result and fails if one has failed.
+// print prints every result by name and fails if one has failed.
 func (r *results) print(a *app) error {
+	slices.SortStableFunc(r.rows, func(a, b resultRow) int { return cmp.Compare(a.Name, b.Name) })
 	err := a.printer().Value(r.rows, func(w writer) error {
 		for _, row := range r.rows {
 			fmt.Fprintf(w, "%s: %s\n", row.Name, cmp.Or(row.Error, row.Result))
