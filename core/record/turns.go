@@ -7,7 +7,7 @@ import (
 
 // quickBytes is what a batch of a client may decompress to without waiting for a
 // turn. Honest batches are smaller.
-const quickBytes = 2 << 20
+const quickBytes = 1 << 20
 
 // turns are taken by batches that become larger. Each is processor's work from
 // beginning to end, so more at once would only hold more memory: a thousand
@@ -22,6 +22,7 @@ func decompressInTurn(dst []byte, codec Codec, src []byte, limit int) (out []byt
 	if limit <= quickBytes || !errors.Is(err, ErrTooLarge) {
 		return out, noTurn, err
 	}
+	out = nil // nobody waits with more than the batch itself
 	turns <- struct{}{}
 	out, err = decompress(out, codec, src, limit)
 	return out, endTurn, err
