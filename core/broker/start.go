@@ -77,6 +77,7 @@ func (b *Broker) recover(ctx context.Context) error {
 		Producers: commitlog.NewProducerBudget(0, o.Metrics),
 		Clock:     o.Clock, Log: o.Log, Metrics: o.Metrics, RecoveryThreads: c.NumRecoveryThreadsPerDataDir})
 	b.shown.roles.Store(b.roles)
+	defer b.logRecovery()()
 	return b.roles.Start(ctx)
 }
 

@@ -61,16 +61,14 @@ func (c *consumer) nextRecord(ctx context.Context, leader int32, id kadm.TopicID
 	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
 		return 0, err
 	}
-	for _, rt := range resp.Topics {
-		for _, rp := range rt.Partitions {
-			got, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
-				KeepControlRecords: true, Offset: s.from, Topic: c.o.Topic, Partition: p,
-			}, &rp, kgo.DefaultDecompressor(), nil)
-			if got.Err != nil || len(got.Records) > 0 {
-				return s.from, got.Err
-			}
-			return next, nil
-		}
+	if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+		return s.from, nil // nothing was said of it
 	}
-	return s.from, nil
+	got, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
+		KeepControlRecords: true, Offset: s.from, Topic: c.o.Topic, Partition: p,
+	}, &resp.Topics[0].Partitions[0], kgo.DefaultDecompressor(), nil)
+	if got.Err != nil || len(got.Records) > 0 {
+		return s.from, got.Err
+	}
+	return next, nil
 }
