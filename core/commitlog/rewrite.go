@@ -35,6 +35,25 @@ func (l *Log) Truncations() uint64 {
 	return l.cuts
 }
 
+// EarliestFrom is the smallest timestamp in ms with which a sealed segment that ends
+// behind offset begins; ok is false when none has a timestamp above 0.
+func (l *Log) EarliestFrom(offset kafka.Offset) (earliest int64, ok bool, err error) {
+	list := l.list()
+	for _, s := range list[:len(list)-1] {
+		if s.Next() <= offset {
+			continue
+		}
+		ts, err := s.FirstTimestamp()
+		if err != nil {
+			return 0, false, l.lookupFailed(err)
+		}
+		if ts > 0 && (!ok || ts < earliest) {
+			earliest, ok = ts, true
+		}
+	}
+	return earliest, ok, nil
+}
+
 // Segments is the number of sealed segments.
 func (r *Rewriter) Segments() int { return len(r.list) }
 
@@ -189,10 +208,12 @@ func (p *Replacement) take(s *segment.Segment) error {
 	i := p.at(list)
 	l.publish(slices.Concat(list[:i], []*segment.Segment{s}, list[i+len(p.sources):]))
 	l.mu.Unlock()
-	for _, old := range p.sources {
-		if err := old.MarkDeleted(); err != nil {
-			return err
-		}
+	var errs []error
+	for _, old := range p.sources { // all of them, so that all are closed
+		errs = append(errs, old.MarkDeleted())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	if err := l.fs.SyncDir(l.dir.Path()); err != nil {
 		return err

@@ -174,6 +174,19 @@ func (s *Segment) loadFirstTimestamp() error {
 	return nil
 }
 
+// FirstTimestamp is the first batch's timestamp in ms, -1 if there is no data.
+func (s *Segment) FirstTimestamp() (int64, error) {
+	if s.size.Load() == 0 {
+		return -1, nil
+	}
+	if err := s.loadFirstTimestamp(); err != nil {
+		return -1, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ts.first, nil
+}
+
 // Preallocate reserves space for n bytes without changing the file's size.
 func (s *Segment) Preallocate(n int64) error {
 	h, err := s.acquire(true)

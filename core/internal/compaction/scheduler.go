@@ -1,0 +1,254 @@
+package compaction
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/metrics"
+)
+
+// Config are the broker's log.cleaner.* settings.
+type Config struct {
+	Threads        int           // passes at once
+	MapBytes       int64         // of all threads' offset maps together
+	MapLoad        float64       // how full a map may become
+	BufferBytes    int64         // of all threads' buffers together
+	BytesPerSecond float64       // read and written by all threads together
+	Backoff        time.Duration // between rounds that find nothing to do
+}
+
+// Options are the parts of a Scheduler.
+type Options struct {
+	Partitions iter.Seq[*partition.Partition] // those of this broker
+	Config     func() Config                  // asked before each round
+	Clock      clock.Clock                    // nil: the system's
+	Log        *slog.Logger                   // nil: discarded
+	Metrics    *metrics.Registry              // nil: a private one
+}
+
+// Scheduler compacts logs, the dirtiest first.
+type Scheduler struct {
+	o        Options
+	done     *checkpoints
+	throttle *throttle
+	metrics  schedulerMetrics
+	ctx      context.Context
+	cancel   context.CancelFunc
+
+	round sync.Mutex // one round at a time
+
+	mu     sync.Mutex
+	failed map[*partition.Partition]struct{} // can't be compacted; guarded by mu
+	timer  clock.Timer                       // guarded by mu
+	closed bool                              // guarded by mu
+}
+
+// New makes a scheduler that does not run yet.
+func New(o Options) *Scheduler {
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = metrics.NewRegistry()
+	}
+	s := &Scheduler{o: o, done: newCheckpoints(), metrics: newMetrics(o.Metrics), failed: map[*partition.Partition]struct{}{}}
+	s.throttle = &throttle{clock: o.Clock}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Start compares the checkpoints with the logs as they are now, before anything is
+// appended, and runs the first round one backoff from now.
+func (s *Scheduler) Start() {
+	for p := range s.o.Partitions {
+		if p.Config().Topic.CleanupCompact && p.Offline() == nil {
+			if _, _, err := s.examine(p); err != nil {
+				s.o.Log.Warn("log was not examined for compaction", "partition", p.TopicPartition().String(), "err", err)
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed && s.timer == nil {
+		s.timer = s.o.Clock.AfterFunc(s.o.Config().Backoff, s.tick)
+	}
+}
+
+// tick runs rounds until there is nothing to do, and comes again.
+func (s *Scheduler) tick() {
+	for s.Run() > 0 && s.ctx.Err() == nil {
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.timer.Reset(s.o.Config().Backoff)
+	}
+}
+
+// Close ends the rounds; one that runs is cancelled and waited for.
+func (s *Scheduler) Close() {
+	s.mu.Lock()
+	s.closed = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.round.Lock()
+	defer s.round.Unlock()
+}
+
+// Run does one round now: a pass over every log that is due. It returns how many logs
+// were compacted further.
+func (s *Scheduler) Run() int {
+	s.round.Lock()
+	defer s.round.Unlock()
+	queue := s.due()
+	c := s.o.Config()
+	s.throttle.setRate(c.BytesPerSecond)
+	threads := max(1, min(c.Threads, len(queue)))
+	work := make(chan candidate, len(queue))
+	for _, q := range queue {
+		work <- q
+	}
+	close(work)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	n := 0
+	for range threads {
+		wg.Go(func() {
+			for q := range work {
+				if s.ctx.Err() == nil && s.compact(q, share(c)) {
+					mu.Lock()
+					n++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return n
+}
+
+// share is what one thread may use.
+func share(c Config) limits {
+	n := max(1, c.Threads)
+	read := max(readBytesMin, min(c.BufferBytes/int64(n)/2, math.MaxInt32))
+	return limits{mapBytes: c.MapBytes / int64(n), mapLoad: c.MapLoad, readBytes: int(read)}
+}
+
+// due lists the logs to compact, the dirtiest first.
+func (s *Scheduler) due() []candidate {
+	var queue []candidate
+	dirtiest := 0.0
+	for p := range s.o.Partitions {
+		if s.ctx.Err() != nil {
+			return nil
+		}
+		if !p.Config().Topic.CleanupCompact || p.Offline() != nil || s.gaveUp(p) {
+			continue
+		}
+		c, _, err := s.examine(p)
+		if err != nil {
+			s.fault(p, err)
+			continue
+		}
+		if c.clean+c.bytes > 0 {
+			dirtiest = max(dirtiest, c.ratio())
+		}
+		if c.due() {
+			queue = append(queue, c)
+		}
+	}
+	s.metrics.dirtiest.Set(int64(dirtiest * 100))
+	slices.SortStableFunc(queue, func(a, b candidate) int { return cmp.Compare(b.ratio(), a.ratio()) })
+	return queue
+}
+
+// examine finds out what there is to do in a log. A checkpoint that can't be true is
+// replaced at once: the log may grow beyond it.
+func (s *Scheduler) examine(p *partition.Partition) (candidate, bool, error) {
+	log := p.Log()
+	done, err := s.done.of(p)
+	if err != nil {
+		return candidate{}, false, err
+	}
+	f := facts{start: log.StartOffset(), stable: p.LastStable(), end: log.EndOffset(), segments: log.Segments(), earliest: log.EarliestFrom}
+	c, reset, err := examine(&f, p.Config().Topic, done, clock.Millis(s.o.Clock.Now()))
+	c.p = p
+	if err != nil || !reset {
+		return c, reset, err
+	}
+	if !p.Config().Topic.CleanupDelete {
+		s.o.Log.Warn("compaction begins anew: its checkpoint lies outside of the log", "partition", p.TopicPartition().String(), "from", int64(c.dirty))
+	}
+	return c, reset, s.done.set(p, c.dirty)
+}
+
+// compact does one pass, and reports whether the log was compacted further.
+func (s *Scheduler) compact(c candidate, l limits) bool {
+	begin := s.o.Clock.Now()
+	var st stats
+	p := pass{
+		ctx: s.ctx, log: c.p.Log(), topic: c.p.Config().Topic, dirty: c.dirty, upper: c.upper,
+		nowMS: clock.Millis(begin), throttle: s.throttle, limits: l, stats: &st,
+	}
+	end, err := p.run()
+	s.metrics.count(&st)
+	if err == nil {
+		err = s.done.set(c.p, end)
+	}
+	if err != nil {
+		s.fault(c.p, err)
+		return false
+	}
+	s.metrics.passes.Add(1)
+	s.o.Log.Info("compacted", "partition", c.p.TopicPartition().String(), "from", int64(c.dirty), "to", int64(end),
+		"read_bytes", st.read, "written_bytes", st.written, "records", st.records, "kept", st.kept,
+		"segments", st.segments, "now", st.after, "keys", st.mapEntries, "took", s.o.Clock.Now().Sub(begin))
+	return end > c.dirty
+}
+
+// fault decides what an error means. The log or the broker going away is none; a full
+// disk passes; a log that failed takes its directory offline, as any I/O does; anything
+// else stops the compaction of this one log.
+func (s *Scheduler) fault(p *partition.Partition, err error) {
+	tp := p.TopicPartition()
+	switch {
+	case s.ctx.Err() != nil, errors.Is(err, commitlog.ErrClosed), errors.Is(err, commitlog.ErrChanged):
+		return
+	case commitlog.IsTransient(err):
+		s.metrics.retries.Add(1)
+		s.o.Log.Warn("compaction will be tried again", "partition", tp.String(), "err", err)
+		return
+	case errors.Is(err, commitlog.ErrStorage):
+		p.Dir().Failed(fmt.Sprintf("compaction of %s", tp), err)
+	}
+	s.mu.Lock()
+	s.failed[p] = struct{}{}
+	s.mu.Unlock()
+	s.metrics.failedLog(s.o.Metrics, tp)
+	s.o.Log.Error("log can't be compacted; it is left alone until the broker starts again", "partition", tp.String(), "err", err)
+}
+
+// gaveUp tells whether the compaction of a log failed before.
+func (s *Scheduler) gaveUp(p *partition.Partition) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, failed := s.failed[p]
+	return failed
+}
