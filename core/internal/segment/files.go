@@ -139,10 +139,10 @@ func (c *Files) add(s *Segment, f vfs.File) *handle {
 	h.used.Store(true)
 	c.metrics.open.Add(1)
 	c.metrics.opened.Add(1)
-	s.handle.Store(h)
 	c.mu.Lock()
 	h.at = len(c.cached)
 	c.cached = append(c.cached, h)
+	s.handle.Store(h) // not before it has its place: forget goes by that
 	over := len(c.cached) - c.limit
 	c.mu.Unlock()
 	if over > 0 {

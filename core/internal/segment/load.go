@@ -179,7 +179,7 @@ func (s *Segment) walk(h *handle, st *state, end int64) (next kafka.Offset, ts s
 
 // follows checks that a batch can come after offset next.
 func (s *Segment) follows(h *handle, pos int64, head record.Batch, next kafka.Offset) error {
-	if head.BaseOffset() < next || head.LastOffsetDelta() < 0 || head.LastOffset()-s.base > OffsetsMax {
+	if head.BaseOffset() < next || head.LastOffset() < head.BaseOffset() || head.LastOffset()-s.base > OffsetsMax {
 		return corrupt(h.file.Name(), pos, "batch has offsets %d to %d, want them from %d on", head.BaseOffset(), head.LastOffset(), next)
 	}
 	return nil
@@ -197,15 +197,12 @@ func (s *Segment) SetNext(next kafka.Offset) {
 	s.next.Store(int64(next))
 }
 
-// Seal ends the segment: the final time entry is made and the indexes are
-// written.
+// Seal writes the indexes with the final time entry. The segment stays as it is,
+// also for appends, until SetNext.
 func (s *Segment) Seal() error {
 	if err := s.Load(); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.sealed = true
-	s.mu.Unlock()
 	return s.SaveIndexes(true)
 }
 
@@ -237,6 +234,11 @@ func (s *Segment) SaveIndexes(final bool) error {
 	}
 	offsets, times := st.offsets, st.times
 	offsetsSaved, timesSaved := st.offsetsSaved, st.timesSaved
+	if offsetsSaved == len(offsets) && timesSaved == len(times) {
+		s.mu.Unlock()
+		return nil
+	}
+	s.idxDirty = true
 	s.mu.Unlock()
 	if err := s.saveBoth(offsets, times, offsetsSaved, timesSaved); err != nil {
 		return err

@@ -28,32 +28,17 @@ type Found struct {
 // tailMarks batches or where an earlier read ended, and Upper is the end; one pread
 // where MaxBytes cuts; more only to walk between index entries.
 func (s *Segment) Read(r Request) (Found, error) {
-	for {
-		if err := s.Load(); err != nil {
-			return Found{}, err
-		}
-		h, err := s.acquire(false)
-		if err != nil {
-			return Found{}, err
-		}
-		s.mu.Lock()
-		if s.st == nil || s.handle.Load() != h { // evicted or replaced since
-			gone := s.deleted
-			s.mu.Unlock()
-			h.unref()
-			if gone {
-				return Found{}, ErrDeleted
-			}
-			continue
-		}
-		l := s.look(r)
-		s.mu.Unlock()
-		f, err := s.locate(h, &l, r)
-		if f.Range == nil {
-			h.unref()
-		}
-		return f, err
+	h, err := s.pin()
+	if err != nil {
+		return Found{}, err
 	}
+	l := s.look(r)
+	s.mu.Unlock()
+	f, err := s.locate(h, &l, r)
+	if f.Range == nil {
+		h.unref()
+	}
+	return f, err
 }
 
 // lookup is what memory knows about a Request, at one moment.

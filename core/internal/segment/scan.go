@@ -110,8 +110,11 @@ func (sc *scanner) readBatch(dst []byte) (record.Batch, error) {
 	}
 	dst = dst[:sc.size]
 	n, err := sc.file.ReadAt(dst, sc.pos)
+	if n < len(dst) && err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s at %d: %w", sc.file.Name(), sc.pos, err)
+	}
 	if n < len(dst) {
-		return nil, corrupt(sc.file.Name(), sc.pos, "batch of %d bytes, read %d: %v", len(dst), n, err)
+		return nil, corrupt(sc.file.Name(), sc.pos, "batch of %d bytes, read %d", len(dst), n)
 	}
 	return record.Batch(dst), nil
 }

@@ -87,8 +87,9 @@ type Segment struct {
 	txns     txnState // guarded by mu, like aborted
 	txnDirty bool     // the .txnindex was written since the last Sync; guarded by mu
 	wasCut   bool     // the file was shortened since the last Sync; guarded by mu
+	idxDirty bool     // the index files were written since the last Sync; guarded by mu
 	sealed   bool     // guarded by mu
-	deleted  bool     // guarded by mu
+	deleted  bool     // or closed: its files are not opened any more; guarded by mu
 }
 
 // txnState tells what is known of the .txnindex.
@@ -189,7 +190,32 @@ func (s *Segment) acquire(create bool) (*handle, error) {
 	return s.dir.Files.add(s, f), nil
 }
 
-// Gone tells whether the segment was deleted.
+// pin loads the segment and opens its file, and returns with mu held: what the
+// caller copies before it unlocks belongs to the file that it got. A truncation
+// that comes later replaces the file. The segment must have data.
+func (s *Segment) pin() (*handle, error) {
+	for {
+		if err := s.Load(); err != nil {
+			return nil, err
+		}
+		h, err := s.acquire(false)
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		if s.st != nil && s.handle.Load() == h {
+			return h, nil
+		}
+		gone := s.deleted
+		s.mu.Unlock()
+		h.unref()
+		if gone { // else evicted or replaced since
+			return nil, ErrDeleted
+		}
+	}
+}
+
+// Gone tells whether the segment was deleted or closed.
 func (s *Segment) Gone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,45 +233,22 @@ func (s *Segment) evicted(h *handle) {
 	}
 }
 
-// Sync makes the data durable, a shorter size after a truncation too, and the
-// aborted transactions: without them readers would take aborted data for committed.
-// It runs beside appends.
-//
-// Cost: one fdatasync, two if a transaction was aborted.
-func (s *Segment) Sync() error {
-	s.mu.Lock()
-	txns, cut := s.txnDirty, s.wasCut
-	s.txnDirty, s.wasCut = false, false
-	s.mu.Unlock()
-	if txns {
-		if err := s.syncAborted(); err != nil {
-			return err
-		}
-	}
-	if s.Size() == 0 && !cut {
-		return nil
-	}
-	h, err := s.acquire(false)
-	if err != nil {
-		return err
-	}
-	defer h.unref()
-	return h.file.SyncData()
-}
-
-// Changed tells whether a Sync is needed for another reason than new data: the file
-// was shortened, or the .txnindex written.
-func (s *Segment) Changed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.wasCut || s.txnDirty
-}
-
 // CloseFile gives the open file back to the system once its readers are done.
 func (s *Segment) CloseFile() {
 	if h := s.handle.Load(); h != nil {
 		s.dir.Files.forget(h)
 	}
+}
+
+// Close ends the use of the segment: who is late finds ErrDeleted, and opens no
+// file that nobody would ever close. Ranges in flight are not disturbed.
+func (s *Segment) Close() {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	s.mu.Lock()
+	s.deleted = true
+	s.mu.Unlock()
+	s.CloseFile()
 }
 
 // MarkDeleted renames the files so that Remove can be called later, and closes
@@ -272,12 +275,7 @@ func (s *Segment) RemoveMarked() error { return s.remove(Deleted) }
 
 // Remove removes the files at once.
 func (s *Segment) Remove() error {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	s.mu.Lock()
-	s.deleted = true
-	s.mu.Unlock()
-	s.CloseFile()
+	s.Close()
 	return s.remove("")
 }
 

@@ -66,48 +66,62 @@ func (s *Segment) lastTimeEntry() (int64, bool) {
 // FirstAt finds the first record at or after offset from whose timestamp is ts or
 // later. Records need not be in the order of their times.
 func (s *Segment) FirstAt(ts int64, from kafka.Offset, limits record.DecompressLimits) (Stamp, bool, error) {
-	if err := s.Load(); err != nil {
-		return Stamp{}, false, err
-	}
-	s.mu.Lock()
-	st, largest := s.st, s.ts.max
-	if st == nil || largest < ts {
-		s.mu.Unlock()
+	if s.size.Load() == 0 {
 		return Stamp{}, false, nil
 	}
-	at := max(st.times.before(ts), s.rel(from))
-	e := st.offsets.floor(at)
-	s.mu.Unlock()
-	return s.search(e, from, limits, ts, func(h record.Batch) bool { return h.MaxTimestamp() >= ts })
-}
-
-// Latest finds the first record that has the segment's largest timestamp.
-func (s *Segment) Latest(limits record.DecompressLimits) (Stamp, bool, error) {
-	if err := s.Load(); err != nil {
-		return Stamp{}, false, err
-	}
-	s.mu.Lock()
-	st, ts := s.st, s.ts
-	if st == nil || ts.max < 0 {
-		s.mu.Unlock()
-		return Stamp{}, false, nil
-	}
-	e := st.offsets.floor(ts.maxAt - int64(s.base))
-	s.mu.Unlock()
-	return s.search(e, s.base, limits, ts.max, func(h record.Batch) bool { return int64(h.LastOffset()) >= ts.maxAt })
-}
-
-// search walks headers from e on, and looks into the batches that may hold a
-// record of ts or later.
-func (s *Segment) search(e entry, from kafka.Offset, limits record.DecompressLimits, ts int64, may func(record.Batch) bool) (Stamp, bool, error) {
-	h, err := s.acquire(false)
+	h, err := s.pin()
 	if err != nil {
 		return Stamp{}, false, err
 	}
 	defer h.unref()
-	sc := s.dir.Files.scan(h.file, 0, s.size.Load())
+	at := max(s.st.times.before(ts), s.rel(from))
+	v := view{h, s.size.Load(), s.st.offsets.floor(at)}
+	largest := s.ts.max
+	s.mu.Unlock()
+	if largest < ts {
+		return Stamp{}, false, nil
+	}
+	return s.search(v, from, limits, ts, func(h record.Batch) bool { return h.MaxTimestamp() >= ts })
+}
+
+// Latest finds the first record that has the segment's largest timestamp.
+func (s *Segment) Latest(limits record.DecompressLimits) (Stamp, bool, error) {
+	if s.size.Load() == 0 {
+		return Stamp{}, false, nil
+	}
+	h, err := s.pin()
+	if err != nil {
+		return Stamp{}, false, err
+	}
+	defer h.unref()
+	ts := s.ts
+	v := view{h, s.size.Load(), s.st.offsets.floor(ts.maxAt - int64(s.base))}
+	s.mu.Unlock()
+	if ts.max < 0 {
+		return Stamp{}, false, nil
+	}
+	return s.search(v, s.base, limits, ts.max, func(h record.Batch) bool { return int64(h.LastOffset()) >= ts.maxAt })
+}
+
+// view is a segment's file at one moment, and the index entry to begin at.
+type view struct {
+	h    *handle
+	size int64
+	from entry
+}
+
+// scan is a scanner of the view, at its index entry.
+func (s *Segment) scan(v view) scanner {
+	sc := s.dir.Files.scan(v.h.file, 0, v.size)
+	s.toEntry(&sc, v.from, 0)
+	return sc
+}
+
+// search walks the headers of v, and looks into the batches that may hold a record
+// of ts or later.
+func (s *Segment) search(v view, from kafka.Offset, limits record.DecompressLimits, ts int64, may func(record.Batch) bool) (Stamp, bool, error) {
+	sc := s.scan(v)
 	defer sc.close()
-	s.toEntry(&sc, e, 0)
 	for {
 		head, err := sc.head()
 		if err != nil || head == nil {
@@ -145,28 +159,15 @@ func (s *Segment) Visit(from kafka.Offset, f func(head record.Batch, body func()
 	if s.size.Load() == 0 {
 		return nil
 	}
-	if err := s.Load(); err != nil {
-		return err
-	}
-	h, err := s.acquire(false)
+	h, err := s.pin()
 	if err != nil {
 		return err
 	}
 	defer h.unref()
-	s.mu.Lock()
-	if s.st == nil { // evicted meanwhile: walk all of it
-		s.mu.Unlock()
-		return s.visit(h, entry{}, from, f)
-	}
-	e := s.st.offsets.floor(s.rel(from))
+	v := view{h, s.size.Load(), s.st.offsets.floor(s.rel(from))}
 	s.mu.Unlock()
-	return s.visit(h, e, from, f)
-}
-
-func (s *Segment) visit(h *handle, e entry, from kafka.Offset, f func(head record.Batch, body func() (record.Batch, error)) error) error {
-	sc := s.dir.Files.scan(h.file, 0, s.size.Load())
+	sc := s.scan(v)
 	defer sc.close()
-	s.toEntry(&sc, e, 0)
 	body := func() (record.Batch, error) { return sc.readBatch(nil) }
 	for {
 		head, err := sc.seek(from)

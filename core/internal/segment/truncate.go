@@ -15,22 +15,21 @@ import (
 //
 // Cost: a walk to the batch; with readers a copy of what stays, and an fsync of it.
 func (s *Segment) Truncate(offset kafka.Offset) error {
-	if err := s.Load(); err != nil {
-		return err
-	}
-	if offset >= s.Next() || s.size.Load() == 0 {
+	if s.size.Load() == 0 {
 		return nil
 	}
-	h, err := s.acquire(false)
+	h, err := s.pin()
 	if err != nil {
 		return err
 	}
 	defer h.unref()
-	s.mu.Lock()
-	offsets := s.st.offsets
+	v := view{h, s.size.Load(), s.st.offsets.floor(s.rel(offset))}
+	end := s.Next()
 	s.mu.Unlock()
-	sc := s.dir.Files.scan(h.file, 0, s.size.Load())
-	s.toEntry(&sc, offsets.floor(s.rel(offset)), 0)
+	if offset >= end {
+		return nil
+	}
+	sc := s.scan(v)
 	head, err := sc.seek(offset)
 	pos := sc.pos
 	next := offset
@@ -103,11 +102,10 @@ func (s *Segment) cutFile(h *handle, pos int64, publish func()) error {
 	}
 	s.opening.Lock() // nobody opens the old file as if it were the new one
 	defer s.opening.Unlock()
-	s.mu.Lock()
 	if err := s.dir.FS.Rename(tmp, s.Path(Log)); err != nil {
-		s.mu.Unlock()
 		return err
 	}
+	s.mu.Lock()
 	publish()
 	old := s.handle.Swap(nil)
 	s.mu.Unlock()

@@ -55,18 +55,23 @@ func ParseAborted(b []byte, base kafka.Offset) ([]Aborted, error) {
 	return out, nil
 }
 
-// loadAborted reads the .txnindex once.
+// loadAborted reads the .txnindex once. A missing one is not an empty one: a
+// segment that was deleted meanwhile still has readers, who must not take its
+// aborted data for committed.
 func (s *Segment) loadAborted() error {
+	if s.haveAborted() {
+		return nil
+	}
 	s.loading.Lock()
 	defer s.loading.Unlock()
-	s.mu.Lock()
-	have := s.txns != txnOnDisk
-	s.mu.Unlock()
-	if have {
+	if s.haveAborted() {
 		return nil
 	}
 	b, err := vfs.ReadFile(s.dir.FS, s.Path(TxnIndex), indexBytesMax)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && s.Gone() {
+		return ErrDeleted
+	}
+	if err != nil {
 		return err
 	}
 	list, err := ParseAborted(b, s.base)
@@ -77,6 +82,12 @@ func (s *Segment) loadAborted() error {
 	s.aborted, s.txns = list, txnLoaded
 	s.mu.Unlock()
 	return nil
+}
+
+func (s *Segment) haveAborted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.txns != txnOnDisk
 }
 
 // AppendAborted writes an entry behind the others.
@@ -124,18 +135,6 @@ func (s *Segment) SetAborted(list []Aborted) error {
 	s.aborted, s.txns, s.txnDirty = list, txnLoaded, true
 	s.mu.Unlock()
 	return nil
-}
-
-// syncAborted makes the .txnindex durable, if there still is one.
-func (s *Segment) syncAborted() error {
-	f, err := s.dir.Files.openFile(s.dir.FS, s.Path(TxnIndex), os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.SyncData(), f.Close())
 }
 
 // AbortedIn appends the aborted transactions that have data from offset from on
