@@ -16,8 +16,11 @@
 // Invariants:
 //   - A waiter is finished exactly once per Park that returned Parked.
 //   - Completers run without any lock of this package held.
-//   - Progress between Entry.Seen and Park is never lost: Park links first and
-//     looks at the progress then; Advance adds first and looks at the links then.
+//   - Progress between Entry.Seen and Park is never lost, a Nudge included: Park
+//     links first and looks at the progress then; Advance adds first and looks at
+//     the links then.
+//   - A waiter may be parked again as soon as it is finished, even while the Park
+//     that it was finished of has not returned.
 //
 // Lock order: List.mu and Purgatory.mu are leaves; neither is taken while the
 // other is held.

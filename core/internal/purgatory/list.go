@@ -11,7 +11,6 @@ type List struct {
 	progress atomic.Int64 // bytes that became visible since the start
 	count    atomic.Int32 // linked entries
 	queued   atomic.Bool  // stands in Purgatory.ready
-	nudged   atomic.Bool  // the next walk finishes everybody
 
 	mu   sync.Mutex
 	head *Entry // guarded by mu
@@ -68,17 +67,14 @@ func (e *Entry) unlink() {
 }
 
 // collect credits the list's progress to its waiters and claims those that have
-// enough, or all of them, until out is full. more says that it was full.
-func (l *List) collect(out []*Waiter, all bool) (n int, more bool) {
+// enough, until out is full. more says that it was full.
+func (l *List) collect(out []*Waiter) (n int, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.progress.Load()
 	for e := l.head; e != nil; e = e.next {
 		if n == len(out) {
 			return n, true
-		}
-		if all {
-			e.waiter.nudged.Store(true)
 		}
 		if e.credit(now) && e.waiter.claim() {
 			out[n] = e.waiter
@@ -93,5 +89,12 @@ func (l *List) collect(out []*Waiter, all bool) (n int, more bool) {
 func (e *Entry) credit(now int64) bool {
 	delta := now - e.Seen
 	e.Seen = now
-	return e.waiter.have.Add(delta) >= e.waiter.need || e.waiter.nudged.Load()
+	return e.waiter.have.Add(delta) >= e.waiter.need
+}
+
+// recheck credits what came before the entry was linked.
+func (e *Entry) recheck() {
+	e.List.mu.Lock()
+	defer e.List.mu.Unlock()
+	e.credit(e.List.progress.Load())
 }

@@ -20,6 +20,10 @@ const DefaultMaxEntries = 500_000
 // batchSize is how many waiters a worker claims in one walk of a list.
 const batchSize = 64
 
+// nudge is the progress that a Nudge counts as: more than the 2^31 bytes that a
+// request can wait for. Counters may wrap around; only differences count.
+const nudge = 1 << 32
+
 // tick is the grain of deadlines.
 const tick = time.Millisecond
 
@@ -91,21 +95,17 @@ func (p *Purgatory) Advance(l *List, n int64) {
 }
 
 // Nudge finishes all waiters of the list: its partition changed in another way
-// than by growing.
-func (p *Purgatory) Nudge(l *List) {
-	l.nudged.Store(true)
-	if l.count.Load() != 0 {
-		p.enqueue(l)
-	}
-}
+// than by growing. It counts as more progress than anybody can wait for, so that
+// one between Entry.Seen and Park is not lost either.
+func (p *Purgatory) Nudge(l *List) { p.Advance(l, nudge) }
 
 // Park makes w wait until need bytes became visible on its entries since they
 // were seen, or wait has passed. done is called when it returns Parked. The
 // entries belong to w until it is finished.
 func (p *Purgatory) Park(w *Waiter, entries []Entry, need int64, wait time.Duration, done Completer) Outcome {
+	need = min(need, nudge)
 	w.need, w.entries, w.done, w.purg = need, entries, done, p
 	w.have.Store(0)
-	w.nudged.Store(false)
 	w.index = -1
 	if out := p.admit(len(entries)); out != Parked {
 		return out
@@ -115,11 +115,15 @@ func (p *Purgatory) Park(w *Waiter, entries []Entry, need int64, wait time.Durat
 		entries[i].waiter = w
 		entries[i].link()
 	}
+	for i := range entries {
+		entries[i].recheck()
+	}
 	p.schedule(w, wait)
 	w.state.Store(parked)
-	enough := w.recheck()
+	// From here on w may be finished and parked again by somebody else, so that
+	// only its atomics may be read until it is claimed, whichever parking that ends.
 	gone := w.cancelled.Load() || p.closed.Load()
-	if (enough || gone) && w.claim() {
+	if (gone || w.have.Load() >= need) && w.claim() {
 		p.release(w)
 		if gone {
 			return Gone
@@ -127,20 +131,6 @@ func (p *Purgatory) Park(w *Waiter, entries []Entry, need int64, wait time.Durat
 		return Ready
 	}
 	return Parked
-}
-
-// recheck credits what came while the entries were being linked.
-func (w *Waiter) recheck() bool {
-	enough := w.nudged.Load() || w.have.Load() >= w.need
-	for i := range w.entries {
-		e := &w.entries[i]
-		e.List.mu.Lock()
-		if e.linked && e.credit(e.List.progress.Load()) {
-			enough = true
-		}
-		e.List.mu.Unlock()
-	}
-	return enough
 }
 
 // admit counts one more waiter in.
@@ -161,9 +151,9 @@ func (p *Purgatory) admit(entries int) Outcome {
 // schedule puts w into the heap and arms the timer when w comes first.
 func (p *Purgatory) schedule(w *Waiter, wait time.Duration) {
 	at := p.clock.Now().Sub(p.start) + min(max(wait, 0), maxWait)
-	w.deadline = (at + tick - 1).Truncate(tick)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	w.deadline = (at + tick - 1).Truncate(tick)
 	heap.Push(&p.deadlines, w)
 	p.arm()
 }
@@ -186,37 +176,32 @@ func (p *Purgatory) arm() {
 	p.timer.Reset(d)
 }
 
-// expire finishes the waiters whose time has come.
+// expire finishes the waiters whose time has come. They are claimed under mu: one
+// that was taken out of the heap but not claimed could be parked again meanwhile,
+// and would then stand in the heap twice.
 func (p *Purgatory) expire() {
-	var due []*Waiter
+	var due, linked []*Waiter
 	p.mu.Lock()
 	p.armed = 0
 	now := p.clock.Now().Sub(p.start)
 	for len(p.deadlines) > 0 && p.deadlines[0].deadline <= now {
 		w := heap.Pop(&p.deadlines).(*Waiter)
-		due = append(due, w)
+		switch {
+		case w.claim():
+			due = append(due, w)
+		case w.state.Load() == linking:
+			linked = append(linked, w)
+		} // else somebody else finishes it
+	}
+	for _, w := range linked { // Park is about to end: one tick more
+		w.deadline = now + tick
+		heap.Push(&p.deadlines, w)
 	}
 	p.arm()
 	p.mu.Unlock()
 	for _, w := range due {
-		p.expireOne(w, now)
-	}
-}
-
-// expireOne finishes w. One that is still being linked gets another tick.
-func (p *Purgatory) expireOne(w *Waiter, now time.Duration) {
-	if w.claim() {
 		p.finish(w, Timeout)
-		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := w.state.Load(); s != linking && s != parked {
-		return // somebody else finishes it
-	}
-	w.deadline = now + tick
-	heap.Push(&p.deadlines, w)
-	p.arm()
 }
 
 // enqueue hands the list to a worker.
@@ -247,10 +232,9 @@ func (p *Purgatory) work() {
 			return
 		}
 		l.queued.Store(false) // what comes from here on queues it again
-		all := l.nudged.Swap(false)
 		for more := true; more; {
 			var n int
-			n, more = l.collect(batch[:], all)
+			n, more = l.collect(batch[:])
 			for i, w := range batch[:n] {
 				batch[i] = nil
 				p.finish(w, Progress)
@@ -271,6 +255,11 @@ func (p *Purgatory) nextReady() *List {
 	l := p.ready[p.readyHead]
 	p.ready[p.readyHead] = nil
 	p.readyHead++
+	if p.readyHead > len(p.ready)/2 { // or it grows for as long as it is never empty
+		n := copy(p.ready, p.ready[p.readyHead:])
+		clear(p.ready[n:])
+		p.ready, p.readyHead = p.ready[:n], 0
+	}
 	return l
 }
 

@@ -48,7 +48,6 @@ type Waiter struct {
 	have atomic.Int64
 
 	state     atomic.Uint32
-	nudged    atomic.Bool
 	cancelled atomic.Bool
 
 	entries  []Entry
