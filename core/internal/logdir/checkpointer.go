@@ -34,6 +34,9 @@ func (s *Set) tick() {
 func (s *Set) Checkpoint() {
 	s.checkpoint.Lock()
 	defer s.checkpoint.Unlock()
+	if s.isClosed() {
+		return // the directories may be another process's already
+	}
 	s.ticks++
 	for _, d := range s.dirs {
 		if d.Offline() != nil {
@@ -52,6 +55,13 @@ func (s *Set) Checkpoint() {
 			d.changed.Store(true) // Failed has logged it
 		}
 	}
+}
+
+// isClosed reports whether Close was called.
+func (s *Set) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // Close ends the group commit, writes the checkpoints, marks the directories as

@@ -105,6 +105,16 @@ func (d *Dir) Failed(op string, err error) {
 	}
 }
 
+// syncFailed tells the directory that a flush failed. A full disk is no excuse
+// here: what the file system promised space for may be gone from its cache.
+func (d *Dir) syncFailed(op string, err error) {
+	if isHandleLimit(err) {
+		d.Failed(op, err)
+		return
+	}
+	d.takeOffline(op, err)
+}
+
 // Appended tells the directory that an append worked.
 func (d *Dir) Appended() {
 	if d.fullUntil.Load() != 0 {

@@ -25,7 +25,7 @@
 //   - Every waiter of the group commit is answered exactly once, after an
 //     fdatasync that began after its append, or with an error.
 //
-// Lock order: Set.checkpoint before Dir.mu; Dir.mu and Syncer.mu are leaves. No
+// Lock order: Set.checkpoint before Set.mu and Dir.mu; those and Syncer.mu are leaves. No
 // lock is held over a sync of a log; Set.checkpoint, which only checkpoint
 // writers take, covers the writing of checkpoint files.
 package logdir

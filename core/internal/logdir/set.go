@@ -145,7 +145,7 @@ func (s *Set) newDir(p string, o Options) *Dir {
 	}
 	d.Syncer = &Syncer{
 		clock: s.clock, check: d.Offline, max: o.SyncsPerDir,
-		fail:  d.Failed,
+		fail:  d.syncFailed,
 		syncs: reg.Counter("mortise_logdir_syncs_total", "Flushes of logs that producers or flush.ms asked for.", "dir", d.Path),
 		waits: reg.Counter("mortise_logdir_sync_waits_total", "Appends that waited for a flush.", "dir", d.Path),
 	}

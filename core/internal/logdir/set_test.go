@@ -232,6 +232,38 @@ func TestFullDiskPausesAppends(t *testing.T) {
 	}
 }
 
+// A full disk that is found out by a flush is a failed flush: the pages are gone.
+func TestFlushOnAFullDiskTakesTheDirectoryOffline(t *testing.T) {
+	s := mustOpen(t, options(t.TempDir()))
+	d := s.Dirs()[0]
+	l, a := &slowLog{err: syscall.ENOSPC}, new(answers)
+	d.Syncer.Wait(&Pending{Target: l}, 1, a)
+	d.Syncer.close()
+	if got := a.all(); len(got) != 1 || got[0] == nil {
+		t.Fatalf("answers %v, want one error", got)
+	}
+	if err := d.Offline(); !errors.Is(err, ErrOffline) || !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("offline %v, want the failed flush", err)
+	}
+	s.Close(true, 1)
+}
+
+func TestNothingIsWrittenAfterClose(t *testing.T) {
+	files := &renames{FS: vfs.OS()}
+	o := options(t.TempDir())
+	o.FS = files
+	s := mustOpen(t, o)
+	if err := s.Close(true, 1); err != nil {
+		t.Fatal(err)
+	}
+	before := files.n
+	s.Dirs()[0].Appended()
+	s.Checkpoint() // a tick that was on its way
+	if files.n != before {
+		t.Fatalf("%d files were replaced in a directory that is another's by now", files.n-before)
+	}
+}
+
 func TestReserveIsGivenUpOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, options(dir))

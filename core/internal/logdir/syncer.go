@@ -61,6 +61,7 @@ type Syncer struct {
 	workers int
 	timed   []*Pending // have a due time
 	timer   clock.Timer
+	next    time.Time // when the timer fires; zero: it is not armed
 	closed  bool
 }
 
@@ -103,25 +104,20 @@ func (s *Syncer) FlushWithin(p *Pending, d time.Duration) {
 	now := s.clock.Now()
 	p.due = now.Add(d)
 	s.timed = append(s.timed, p)
-	s.arm(now)
+	s.arm(now, p.due)
 }
 
-// arm sets the timer to the earliest due time. Caller holds mu.
-func (s *Syncer) arm(now time.Time) {
-	if len(s.timed) == 0 {
+// arm makes the timer fire at due at the latest. Caller holds mu.
+func (s *Syncer) arm(now, due time.Time) {
+	if !s.next.IsZero() && !due.Before(s.next) {
 		return
 	}
-	first := s.timed[0].due
-	for _, p := range s.timed[1:] {
-		if p.due.Before(first) {
-			first = p.due
-		}
-	}
+	s.next = due
 	if s.timer == nil {
-		s.timer = s.clock.AfterFunc(first.Sub(now), s.flushDue)
+		s.timer = s.clock.AfterFunc(due.Sub(now), s.flushDue)
 		return
 	}
-	s.timer.Reset(first.Sub(now))
+	s.timer.Reset(due.Sub(now))
 }
 
 // flushDue queues the logs whose time has come.
@@ -132,10 +128,15 @@ func (s *Syncer) flushDue() {
 		return
 	}
 	now := s.clock.Now()
+	s.next = time.Time{}
 	rest := s.timed[:0]
+	var first time.Time
 	for _, p := range s.timed {
 		if p.due.After(now) {
 			rest = append(rest, p)
+			if first.IsZero() || p.due.Before(first) {
+				first = p.due
+			}
 			continue
 		}
 		p.due = time.Time{}
@@ -143,7 +144,9 @@ func (s *Syncer) flushDue() {
 	}
 	clear(s.timed[len(rest):])
 	s.timed = rest
-	s.arm(now)
+	if !first.IsZero() {
+		s.arm(now, first)
+	}
 }
 
 // enqueue queues p once. Caller holds mu.

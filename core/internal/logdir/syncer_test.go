@@ -153,3 +153,53 @@ func TestWaitAfterCloseIsAnswered(t *testing.T) {
 		t.Fatalf("answers %v, want ErrClosed", got)
 	}
 }
+
+// timers counts how often a clock's timer was set.
+type timers struct {
+	clock.Clock
+	set int
+}
+
+func (c *timers) AfterFunc(d time.Duration, f func()) clock.Timer {
+	c.set++
+	return &countedTimer{c.Clock.AfterFunc(d, f), c}
+}
+
+type countedTimer struct {
+	clock.Timer
+	of *timers
+}
+
+func (t *countedTimer) Reset(d time.Duration) bool {
+	t.of.set++
+	return t.Timer.Reset(d)
+}
+
+func TestTimedFlushesOfManyLogsSetFewTimers(t *testing.T) {
+	c := clock.NewManual(time.Unix(0, 0))
+	counted := &timers{Clock: c}
+	s, _ := newTestSyncer(counted)
+	logs := make([]slowLog, 100)
+	pending := make([]Pending, len(logs))
+	for i := range logs {
+		pending[i].Target = &logs[i]
+		s.FlushWithin(&pending[i], time.Second+time.Duration(i%2)*time.Second)
+	}
+	if counted.set != 1 {
+		t.Fatalf("the timer was set %d times, want once: the first is due first", counted.set)
+	}
+	early := &Pending{Target: new(slowLog)}
+	s.FlushWithin(early, time.Millisecond)
+	if counted.set != 2 || s.next != c.Now().Add(time.Millisecond) {
+		t.Fatalf("the timer was set %d times, to %v: an earlier flush must set it", counted.set, s.next)
+	}
+	c.Advance(time.Millisecond)
+	c.Advance(time.Second)
+	c.Advance(time.Second)
+	s.close()
+	for i := range logs {
+		if logs[i].syncs.Load() != 1 {
+			t.Fatalf("log %d was flushed %d times, want once", i, logs[i].syncs.Load())
+		}
+	}
+}
