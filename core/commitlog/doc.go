@@ -9,7 +9,7 @@
 // Invariants:
 //
 //   - StartOffset ≤ RecoveryPoint ≤ EndOffset after Open; the start never goes
-//     back except by TruncateFullyAndStartAt.
+//     back except by a truncation to an offset below it.
 //   - Bytes that were visible to a reader never change: a truncation that cuts
 //     into a range in flight replaces the file instead of changing it.
 //   - A batch is visible (EndOffset) only after its write returned.

@@ -49,6 +49,7 @@ type Log struct {
 	fresh             bool           // files were made since the last Sync; guarded by mu
 	made              bool           // so was the folder; guarded by mu
 	timers            []clock.Timer  // removals that wait; guarded by mu
+	removing          sync.WaitGroup // removals under way; added to under mu
 	vec               [][]byte       // scratch of AppendAll; guarded by mu
 	batches           []record.Batch // scratch of AppendAll; guarded by mu
 }

@@ -27,11 +27,13 @@ import (
 // stays open.
 func Open(ctx context.Context, o Options) (*Log, error) {
 	l := newLog(&o)
+	l.mu.Lock() // nobody else has the log yet, but timers of removals do
 	found, err := l.listFiles(&o)
-	if err != nil {
-		return nil, fmt.Errorf("open log %s: %w", l.tp, err)
+	if err == nil {
+		err = l.load(ctx, &o, found)
 	}
-	if err := l.load(ctx, &o, found); err != nil {
+	l.mu.Unlock()
+	if err != nil {
 		l.abandon()
 		return nil, fmt.Errorf("open log %s: %w", l.tp, err)
 	}
@@ -41,12 +43,9 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 // abandon closes what a failed Open opened.
 func (l *Log) abandon() {
 	l.stop()
-	if list := l.segments.Load(); list != nil {
-		for _, s := range *list {
-			s.CloseFile()
-		}
+	if l.segments.Load() != nil {
+		l.letGo()
 	}
-	l.producers.Reset()
 }
 
 // newLog is a Log from options with their defaults.

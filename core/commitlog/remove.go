@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mortisemq/mortise/core/clock"
@@ -38,29 +37,57 @@ func (l *Log) removeLater(delayMS int64, name string) {
 }
 
 // try runs f after delayMS until it succeeds, at most tries times. What remains is
-// found by the next Open. Caller holds mu, or nobody else has the log yet.
+// found by the next Open. Caller holds mu.
 func (l *Log) try(delayMS int64, f func() error, tries int) {
 	if delayMS <= 0 {
 		err := f()
 		if err == nil {
 			return
 		}
-		l.log.Warn("stale file was not removed, trying again", "partition", l.tp.String(), "tries_left", tries-1, "err", err)
-		if tries == 1 {
+		if tries--; !l.triesAgain(err, tries) {
 			return
 		}
-		tries, delayMS = tries-1, removeRetry.Milliseconds()
+		delayMS = removeRetry.Milliseconds()
 	}
+	l.later(delayMS, f, tries)
+}
+
+// triesAgain tells whether a removal that failed is tried once more.
+func (l *Log) triesAgain(err error, left int) bool {
+	l.log.Warn("stale file was not removed", "partition", l.tp.String(), "tries_left", left, "err", err)
+	return left > 0
+}
+
+// later runs f after delayMS, without the lock: the removal of a large file takes the
+// disk longer than appends may wait. Close waits for it. Caller holds mu.
+func (l *Log) later(delayMS int64, f func() error, tries int) {
 	var t clock.Timer
 	t = l.clock.AfterFunc(time.Duration(delayMS)*time.Millisecond, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.timers = slices.DeleteFunc(l.timers, func(have clock.Timer) bool { return have == t })
-		if !l.closed.Load() {
-			l.try(0, f, tries)
+		if !l.removalBegins(&t) {
+			return
+		}
+		defer l.removing.Done()
+		if err := f(); err != nil && l.triesAgain(err, tries-1) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if !l.closed.Load() {
+				l.later(removeRetry.Milliseconds(), f, tries-1)
+			}
 		}
 	})
 	l.timers = append(l.timers, t)
+}
+
+// removalBegins takes a timer that came due off the list; false: the log is closed.
+func (l *Log) removalBegins(t *clock.Timer) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.timers = slices.DeleteFunc(l.timers, func(have clock.Timer) bool { return have == *t })
+	if l.closed.Load() {
+		return false
+	}
+	l.removing.Add(1)
+	return true
 }
 
 // Close ends the use of the log. Clean makes everything durable, so that the next
@@ -71,6 +98,8 @@ func (l *Log) try(delayMS int64, f func() error, tries int) {
 func (l *Log) Close(clean bool) error {
 	l.ctl.Lock()
 	defer l.ctl.Unlock()
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
 	if !l.stop() {
 		return nil
 	}
@@ -78,25 +107,29 @@ func (l *Log) Close(clean bool) error {
 	if clean && l.failure.Load() == nil {
 		err = l.closeClean()
 	}
-	for _, s := range l.list() {
-		s.CloseFile()
-	}
-	l.producers.Reset()
+	l.letGo()
 	return err
 }
 
-// stop ends appends and timers, and tells whether it was the first to do so.
+// letGo closes the files, and forgets the producers.
+func (l *Log) letGo() {
+	for _, s := range l.list() {
+		s.Close()
+	}
+	l.producers.Reset()
+}
+
+// stop ends appends and removals, and tells whether it was the first to do so.
 func (l *Log) stop() bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed.Swap(true) {
-		return false
-	}
+	first := !l.closed.Swap(true)
 	for _, t := range l.timers {
 		t.Stop()
 	}
 	l.timers = nil
-	return true
+	l.mu.Unlock()
+	l.removing.Wait()
+	return first
 }
 
 // closeClean writes what Open wants to find. The snapshot comes before the sync,
@@ -124,10 +157,11 @@ const deletedNameMax = 255
 func (l *Log) Delete() error {
 	l.ctl.Lock()
 	defer l.ctl.Unlock()
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
 	l.stop()
 	from := l.dir.Path()
-	id := strings.ReplaceAll(fmt.Sprintf("%x", [16]byte(kafka.NewTopicID())), "-", "")
-	suffix := fmt.Sprintf("-%d.%s-delete", l.tp.Partition, id)
+	suffix := fmt.Sprintf("-%d.%x-delete", l.tp.Partition, [16]byte(kafka.NewTopicID()))
 	topic := l.tp.Topic
 	if most := deletedNameMax - len(suffix); len(topic) > most {
 		topic = topic[:most]
@@ -138,10 +172,7 @@ func (l *Log) Delete() error {
 		return l.storageError(fmt.Errorf("delete log: %w", err))
 	}
 	l.dir.Moved(to)
-	for _, s := range l.list() {
-		s.CloseFile()
-	}
-	l.producers.Reset()
+	l.letGo()
 	if err := l.fs.RemoveAll(to); err != nil {
 		l.log.Warn("deleted log was not removed from disk", "partition", l.tp.String(), "dir", to, "err", err)
 	}

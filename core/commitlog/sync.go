@@ -19,17 +19,18 @@ const syncTries = 3
 // is on it: the log is failed from then on.
 //
 // Cost: one fdatasync for each segment with new data; after a roll, a new epoch or
-// an aborted transaction also one of the small file and one of the folder.
+// an aborted transaction also one of each small file and one of the folder.
 func (l *Log) Sync() (kafka.Offset, error) {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
 	if err := l.usable(); err != nil {
 		return l.RecoveryPoint(), err
 	}
 	return l.sync()
 }
 
+// sync is Sync. Caller holds syncing.
 func (l *Log) sync() (kafka.Offset, error) {
-	l.syncing.Lock()
-	defer l.syncing.Unlock()
 	for range syncTries {
 		w, any := l.unsynced()
 		if !any {
@@ -105,6 +106,9 @@ func (l *Log) write(w *syncWork) error {
 		if i < first && !s.Changed() || !w.fresh && (s.Size() == 0 || s.Next() <= w.point) {
 			continue
 		}
+		if err := s.FlushIndexes(); err != nil && !s.Gone() { // before Sync: below the recovery point indexes are trusted
+			l.log.Warn("index was not written, recovery would build it again", "partition", l.tp.String(), "err", err)
+		}
 		if err := s.Sync(); err != nil {
 			if s.Gone() { // retention took it
 				continue
@@ -112,9 +116,6 @@ func (l *Log) write(w *syncWork) error {
 			return err
 		}
 		l.metrics.syncs.Add(1)
-		if err := s.FlushIndexes(); err != nil && !s.Gone() {
-			l.log.Warn("index was not written, recovery would build it again", "partition", l.tp.String(), "err", err)
-		}
 	}
 	for _, at := range w.snapshots {
 		if err := l.syncSnapshot(at); err != nil {

@@ -33,6 +33,9 @@ func (l *Log) Truncate(to kafka.Offset) error {
 	}
 	l.cuts, l.fresh = l.cuts+1, true
 	keep := find(list, to) + 1
+	kept := list[:keep:keep]
+	l.publish(kept) // first, so that no reader looks for what is discarded
+	l.setEnd(kept[keep-1].Next())
 	for _, s := range list[keep:] {
 		l.discard(s, "truncation")
 	}
@@ -40,24 +43,28 @@ func (l *Log) Truncate(to kafka.Offset) error {
 	if err := l.fs.SyncDir(l.dir.Path()); err != nil { // before the cut: a segment that came back would leave a hole
 		return l.fail(err)
 	}
-	kept := append([]*segment.Segment(nil), list[:keep]...)
 	last := kept[keep-1]
 	if err := last.Truncate(to); err != nil {
 		return l.fail(err)
 	}
-	if last.Next() != kafka.NoOffset && keep < len(list) && last.Next() == list[keep].Base() { // nothing of it was cut, and it is sealed
+	if keep < len(list) && last.Next() == list[keep].Base() { // nothing of it was cut, and it is sealed
 		kept = append(kept, l.newSegment(last.Next()))
+		l.publish(kept)
 	}
-	l.publish(kept)
 	l.log.Info("truncated", "partition", l.tp.String(), "to", int64(to), "end", int64(kept[len(kept)-1].Next()))
 	return l.afterCut(kept[len(kept)-1].Next())
 }
 
-// afterCut makes everything else fit the new end. Caller holds ctl and mu.
-func (l *Log) afterCut(end kafka.Offset) error {
-	l.end.Store(int64(end))
+// setEnd moves the end back, and what can't be behind it. Caller holds mu.
+func (l *Log) setEnd(end kafka.Offset) {
 	l.recovery.Store(min(l.recovery.Load(), int64(end)))
 	l.start.Store(min(l.start.Load(), int64(end)))
+	l.end.Store(min(l.end.Load(), int64(end)))
+}
+
+// afterCut makes everything else fit the new end. Caller holds ctl and mu.
+func (l *Log) afterCut(end kafka.Offset) error {
+	l.setEnd(end)
 	l.epochs.truncateEnd(end)
 	if err := l.writeEpochs(); err != nil {
 		return l.fail(err)
@@ -108,13 +115,14 @@ func (l *Log) truncateFully(offset kafka.Offset) error {
 // startOver makes the log empty at offset; the old segments' files are left to
 // the caller, or to the next Open when they can't be moved.
 func (l *Log) startOver(offset kafka.Offset) error {
-	for _, s := range l.list() {
-		l.discard(s, "start over")
-	}
-	l.publish([]*segment.Segment{l.newSegment(offset)})
+	old := l.list()
+	l.publish([]*segment.Segment{l.newSegment(offset)}) // first, so that no reader looks for what is discarded
 	l.start.Store(int64(offset))
 	l.end.Store(int64(offset))
 	l.recovery.Store(int64(offset))
+	for _, s := range old {
+		l.discard(s, "start over")
+	}
 	l.producers.Reset()
 	l.dropSnapshots(func(kafka.Offset) bool { return true })
 	if err := l.fs.SyncDir(l.dir.Path()); err != nil { // as Truncate does, for the same reason
