@@ -57,6 +57,37 @@ func (s *Set) Checkpoint() {
 	}
 }
 
+// Checkpoint writes the directory's files now. Whoever moved the end or the start
+// of a log back (Truncate, TruncateFullyAndStartAt) calls it before the next append
+// to that log: with the old values a crash would make damage of a torn tail, and a
+// start offset behind the end makes the log give its data up.
+func (d *Dir) Checkpoint() error {
+	d.set.checkpoint.Lock()
+	defer d.set.checkpoint.Unlock()
+	if d.set.isClosed() {
+		return ErrClosed
+	}
+	return d.writeCheckpoints(&d.set.encoder)
+}
+
+// Free makes sure that no file says anything about tp any more. It comes before a
+// new log of that name is made: the offsets of an earlier one would make recovery
+// refuse or drop the data of the new one.
+func (d *Dir) Free(tp kafka.TopicPartition) error {
+	if !d.members.isStale(tp) {
+		return nil
+	}
+	d.set.checkpoint.Lock()
+	defer d.set.checkpoint.Unlock()
+	if d.set.isClosed() {
+		return ErrClosed
+	}
+	if !d.members.isStale(tp) { // the first of many freed them all
+		return nil
+	}
+	return d.writeCheckpoints(&d.set.encoder)
+}
+
 // isClosed reports whether Close was called.
 func (s *Set) isClosed() bool {
 	s.mu.Lock()
@@ -65,7 +96,8 @@ func (s *Set) isClosed() bool {
 }
 
 // Close ends the group commit, writes the checkpoints, marks the directories as
-// cleanly shut down if clean, and unlocks them. The logs must have been closed.
+// cleanly shut down if clean, and unlocks them. The logs must have been closed. A
+// directory in which one did not close, or was never recovered, is not marked.
 func (s *Set) Close(clean bool, epoch kafka.BrokerEpoch) error {
 	s.mu.Lock()
 	if s.closed {
@@ -86,7 +118,7 @@ func (s *Set) Close(clean bool, epoch kafka.BrokerEpoch) error {
 			continue
 		}
 		err := d.writeCheckpoints(&s.encoder)
-		if err == nil {
+		if err == nil && d.members.mayBeClean(d.Clean) {
 			err = d.writeFile(CleanShutdownFile, cleanShutdown(epoch))
 		}
 		errs = append(errs, err)

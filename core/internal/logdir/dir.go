@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,29 +38,15 @@ type Dir struct {
 	Clean  bool          // the last shutdown was clean
 	Syncer *Syncer
 
-	set     *Set
-	lock    io.Closer
-	initial [len(checkpointFiles)]checkpoint // as read at the start; nil: unknown
+	set  *Set
+	lock io.Closer
 
 	offline   atomic.Pointer[error]
 	fullUntil atomic.Int64 // nanoseconds since Set.start; 0: not full
 	changed   atomic.Bool  // an offset moved since the last checkpoint
 	reserved  atomic.Bool  // the reserve file is there
 
-	mu       sync.Mutex
-	replicas map[kafka.TopicPartition]Replica
-	kept     map[kafka.TopicPartition]struct{} // logs that could not be opened
-}
-
-// The checkpoints by their place in Dir.initial.
-const (
-	recoveryPoints = iota
-	logStarts
-	highWatermarks
-)
-
-var checkpointFiles = [...]string{
-	recoveryPoints: RecoveryPointFile, logStarts: LogStartFile, highWatermarks: HighWatermarkFile,
+	members members
 }
 
 // Offline is nil while the directory is in use, and an error that wraps
@@ -141,136 +126,11 @@ func (d *Dir) takeOffline(op string, cause error) {
 	}
 }
 
-// Add makes the log count in checkpoints.
-func (d *Dir) Add(r Replica) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.replicas[r.TopicPartition()] = r
-	delete(d.kept, r.TopicPartition())
-	d.changed.Store(true)
-}
-
-// Remove forgets a log.
-func (d *Dir) Remove(tp kafka.TopicPartition) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.replicas, tp)
-	delete(d.kept, tp)
-	d.changed.Store(true)
-}
-
-// Keep carries the checkpointed offsets of a log that could not be opened over
-// to the next checkpoints.
-func (d *Dir) Keep(tp kafka.TopicPartition) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.kept[tp] = struct{}{}
-}
-
-// Replicas are the logs that were added, in no particular order.
-func (d *Dir) Replicas() []Replica {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := make([]Replica, 0, len(d.replicas))
-	for _, r := range d.replicas {
-		all = append(all, r)
-	}
-	return all
-}
-
-// count is the number of logs.
-func (d *Dir) count() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.replicas)
-}
-
 // Usage asks how full the file system is.
 func (d *Dir) Usage() (vfs.Usage, error) { return d.set.fs.Usage(d.Path) }
 
 // PartitionPath is where the log of tp lives in this directory.
 func (d *Dir) PartitionPath(tp kafka.TopicPartition) string { return path.Join(d.Path, tp.String()) }
-
-// RecoveryPoint is the checkpointed end of what was flushed; NoOffset: unknown.
-func (d *Dir) RecoveryPoint(tp kafka.TopicPartition) kafka.Offset {
-	return d.checkpointed(recoveryPoints, tp)
-}
-
-// LogStart is the checkpointed log start offset; NoOffset: unknown.
-func (d *Dir) LogStart(tp kafka.TopicPartition) kafka.Offset { return d.checkpointed(logStarts, tp) }
-
-// HighWatermark is the checkpointed high watermark; NoOffset: unknown.
-func (d *Dir) HighWatermark(tp kafka.TopicPartition) kafka.Offset {
-	return d.checkpointed(highWatermarks, tp)
-}
-
-// checkpointed is what one file said at the start.
-func (d *Dir) checkpointed(file int, tp kafka.TopicPartition) kafka.Offset {
-	if o, ok := d.initial[file][tp]; ok {
-		return o
-	}
-	return kafka.NoOffset
-}
-
-// readCheckpoints reads the three files. One that can't be read counts as
-// unknown: more is recovered than would be needed, nothing is lost.
-func (d *Dir) readCheckpoints() {
-	for i, file := range checkpointFiles {
-		data, err := vfs.ReadFile(d.set.fs, path.Join(d.Path, file), maxCheckpointBytes)
-		if isNotExist(err) {
-			continue
-		}
-		if err == nil {
-			d.initial[i], err = parseCheckpoint(data)
-		}
-		if err != nil {
-			d.set.log.Warn("checkpoint is not usable; starting without it", "dir", d.Path, "file", file, "err", err)
-		}
-	}
-}
-
-// writeCheckpoints replaces the three files. Caller holds Set.checkpoint.
-func (d *Dir) writeCheckpoints(e *encoder) error {
-	replicas := d.Replicas()
-	for file, name := range checkpointFiles {
-		for _, r := range replicas {
-			if o := offsetOf(r, file); o >= 0 {
-				e.add(r.TopicPartition(), o)
-			}
-		}
-		d.addKept(e, file)
-		if err := d.writeFile(name, e.finish()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// offsetOf is what a file says about a log; NoOffset: nothing. A log that starts
-// at 0 needs no line in the log-start file.
-func offsetOf(r Replica, file int) kafka.Offset {
-	switch file {
-	case recoveryPoints:
-		return r.RecoveryPoint()
-	case highWatermarks:
-		return r.HighWatermark()
-	}
-	if start := r.StartOffset(); start > 0 {
-		return start
-	}
-	return kafka.NoOffset
-}
-
-// addKept adds what the file said about logs that could not be opened.
-func (d *Dir) addKept(e *encoder, file int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for tp := range d.kept {
-		if o := d.checkpointed(file, tp); o >= 0 {
-			e.add(tp, o)
-		}
-	}
-}
 
 // writeFile replaces a file of the directory. On a full disk it gives up the
 // reserve and tries once more.

@@ -41,12 +41,14 @@ const metadataFile = "partition.metadata"
 const maxMetadataBytes = 4 << 10
 
 // readTopicID reads the topic id of a partition directory. It is NoTopicID when
-// the file is missing or does not say: then the directory can be adopted, as in
-// Kafka.
-func readTopicID(fsys vfs.FS, dir string) kafka.TopicID {
+// the file is missing or does not say: a power failure can leave it so.
+func readTopicID(fsys vfs.FS, dir string) (kafka.TopicID, error) {
 	data, err := vfs.ReadFile(fsys, path.Join(dir, metadataFile), maxMetadataBytes)
+	if isNotExist(err) {
+		return kafka.NoTopicID, nil
+	}
 	if err != nil {
-		return kafka.NoTopicID
+		return kafka.NoTopicID, err
 	}
 	for line := range bytes.Lines(data) {
 		key, value, _ := strings.Cut(string(line), ":")
@@ -55,9 +57,26 @@ func readTopicID(fsys vfs.FS, dir string) kafka.TopicID {
 		}
 		id, err := kafka.ParseTopicID(strings.TrimSpace(value))
 		if err != nil {
-			return kafka.NoTopicID
+			return kafka.NoTopicID, nil
 		}
-		return id
+		return id, nil
 	}
-	return kafka.NoTopicID
+	return kafka.NoTopicID, nil
+}
+
+// hasData reports whether a partition directory holds anything but its topic id.
+func hasData(fsys vfs.FS, dir string) (bool, error) {
+	entries, err := fsys.ReadDir(dir)
+	if isNotExist(err) {
+		return false, nil
+	}
+	for _, e := range entries {
+		if e.Name() == metadataFile {
+			continue
+		}
+		if info, err := e.Info(); err != nil || info.Size() > 0 {
+			return true, err
+		}
+	}
+	return false, err
 }

@@ -27,6 +27,7 @@ func (s *Set) scan(d *Dir) error {
 			s.log.Warn("not a partition directory; left alone", "dir", d.Path, "name", name)
 			continue
 		}
+		d.members.found(tp)
 		if first, twice := s.found[tp]; twice {
 			s.log.Error("a partition is in two log directories; the first is used", "partition", tp.String(), "first", first.Path, "second", d.Path)
 			continue
@@ -43,10 +44,37 @@ func (s *Set) Dirs() []*Dir { return s.dirs }
 // must not change the map.
 func (s *Set) Found() map[kafka.TopicPartition]*Dir { return s.found }
 
-// TopicIDOnDisk reads the topic id that the partition directory of tp carries;
-// NoTopicID when it carries none.
-func (s *Set) TopicIDOnDisk(d *Dir, tp kafka.TopicPartition) kafka.TopicID {
-	return readTopicID(s.fs, d.PartitionPath(tp))
+// Owner is whose data a partition directory holds.
+type Owner struct {
+	TopicID kafka.TopicID // NoTopicID: the directory does not say
+	Nothing bool          // there is no such directory, or no data in it; only with NoTopicID
+}
+
+// Owner reads who owns the partition directory of tp. Data is on the disk before or
+// after the id of its topic, so data without an id can be anybody's: also that of a
+// deleted topic of the same name.
+//
+// Cost: an open and a read; without an id also a ReadDir.
+func (d *Dir) Owner(tp kafka.TopicPartition) (Owner, error) {
+	name := d.PartitionPath(tp)
+	id, err := readTopicID(d.set.fs, name)
+	if err != nil || id != kafka.NoTopicID {
+		return Owner{TopicID: id}, err
+	}
+	data, err := hasData(d.set.fs, name)
+	return Owner{Nothing: !data}, err
+}
+
+// Of reports whether the directory may be opened as topic id's: it says so, or there
+// is nothing that could be another's.
+func (o Owner) Of(id kafka.TopicID) bool { return o.TopicID == id || o.Nothing }
+
+// String is for messages about a directory that belongs to somebody else.
+func (o Owner) String() string {
+	if o.TopicID == kafka.NoTopicID {
+		return "it has data and no topic id"
+	}
+	return "it belongs to topic id " + o.TopicID.String()
 }
 
 // RemoveDeleted removes what earlier deletions left. A directory that can't be
@@ -68,6 +96,7 @@ func (s *Set) SetAside(d *Dir, tp kafka.TopicPartition) (string, error) {
 	if err := s.fs.Rename(d.PartitionPath(tp), to); err != nil {
 		return "", err
 	}
+	d.Remove(tp)
 	return to, s.fs.SyncDir(d.Path)
 }
 

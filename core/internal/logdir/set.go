@@ -135,10 +135,7 @@ func newSet(o Options) *Set {
 
 // newDir makes a directory that is not open yet.
 func (s *Set) newDir(p string, o Options) *Dir {
-	d := &Dir{
-		Path: path.Clean(p), set: s,
-		replicas: map[kafka.TopicPartition]Replica{}, kept: map[kafka.TopicPartition]struct{}{},
-	}
+	d := &Dir{Path: path.Clean(p), set: s, members: newMembers()}
 	reg := o.Metrics
 	if reg == nil {
 		reg = metrics.NewRegistry()
@@ -173,9 +170,12 @@ func (s *Set) openDir(d *Dir, want Properties) error {
 	if d.Clean, err = takeCleanShutdown(s.fs, d.Path); err != nil {
 		return err
 	}
-	d.readCheckpoints()
 	d.restoreReserve(s.reserve)
-	return s.scan(d)
+	if err := s.scan(d); err != nil {
+		return err
+	}
+	d.readCheckpoints()
+	return nil
 }
 
 // sinceStart is monotonic time.

@@ -68,6 +68,9 @@ func readFile(t *testing.T, dir, name string) string {
 
 func TestCheckpointsAndCleanShutdownSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "t-1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	s := mustOpen(t, options(dir))
 	if s.Dirs()[0].Clean {
 		t.Fatal("a fresh directory counts as cleanly shut down")
@@ -298,11 +301,17 @@ func TestScanFindsPartitionsAndSetsStraysAside(t *testing.T) {
 	if len(s.Found()) != 2 || s.Found()[t0] != d || s.Found()[u1] != d {
 		t.Fatalf("found %v", s.Found())
 	}
-	if got := s.TopicIDOnDisk(d, t0); got != id {
-		t.Fatalf("topic id %s, want %s", got, id)
+	if got, err := d.Owner(t0); err != nil || got != (Owner{TopicID: id}) || !got.Of(id) || got.Of(kafka.NewTopicID()) {
+		t.Fatalf("owner %+v, %v, want topic id %s", got, err, id)
 	}
-	if got := s.TopicIDOnDisk(d, u1); got != kafka.NoTopicID {
-		t.Fatalf("topic id %s of a directory without one", got)
+	if got, err := d.Owner(u1); err != nil || !got.Of(id) {
+		t.Fatalf("owner %+v, %v of a directory without anything", got, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "u-1", "00000000000000000000.log"), []byte("data"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Owner(u1); err != nil || got.Of(id) {
+		t.Fatalf("owner %+v, %v: data without a topic id can be anybody's", got, err)
 	}
 	s.RemoveDeleted()
 	if _, err := os.Stat(filepath.Join(dir, "u-2.0123-delete")); !os.IsNotExist(err) {

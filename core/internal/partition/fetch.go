@@ -1,8 +1,6 @@
 package partition
 
 import (
-	"errors"
-
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/kafka"
 )
@@ -77,7 +75,7 @@ func (p *Partition) Fetch(q *Fetch, out *Fetched) {
 func (p *Partition) read(q *Fetch, upper kafka.Offset, out *Fetched) {
 	s, err := p.log.Read(q.From, commitlog.ReadOptions{MaxBytes: q.MaxBytes, Upper: upper, MinOne: q.MinOne})
 	if err != nil {
-		out.fail(p.readFailed(err))
+		out.fail(p.logFailed("read", err))
 		return
 	}
 	out.Range = s.Range
@@ -102,23 +100,4 @@ func (p *Partition) diverged(q *Fetch, out *Fetched) bool {
 		return true
 	}
 	return false
-}
-
-// readFailed turns an error of the log into a code, and tells the directory about
-// the ones that are its own.
-func (p *Partition) readFailed(err error) kafka.ErrorCode {
-	var ke *kafka.Error
-	switch {
-	case errors.Is(err, commitlog.ErrOffsetOutOfRange):
-		return kafka.ErrOffsetOutOfRange
-	case errors.As(err, &ke):
-		return ke.Code
-	case errors.Is(err, commitlog.ErrClosed):
-		return kafka.ErrNotLeaderOrFollower
-	case errors.Is(err, commitlog.ErrCorrupt):
-		p.parts.Log.Error("log is damaged", "partition", p.tp.String(), "err", err)
-		return kafka.ErrKafkaStorageError
-	}
-	p.failed("read", err)
-	return kafka.ErrKafkaStorageError
 }

@@ -79,7 +79,7 @@ func (p *Partition) upper(v View) kafka.Offset {
 // found turns a lookup of the log into an answer.
 func (p *Partition) found(at commitlog.TimeOffset, ok bool, err error) (Found, kafka.ErrorCode) {
 	if err != nil {
-		return nothing, p.readFailed(err)
+		return nothing, p.logFailed("look up", err)
 	}
 	if !ok {
 		return nothing, kafka.None
@@ -119,7 +119,7 @@ func (p *Partition) DeleteRecords(before kafka.Offset) (kafka.Offset, kafka.Erro
 	}
 	if before > p.log.StartOffset() {
 		if err := p.withReserve(func() error { return p.log.SetStartOffset(before) }); err != nil {
-			return kafka.NoOffset, p.readFailed(err)
+			return kafka.NoOffset, p.logFailed("delete records", err)
 		}
 		p.dir.Appended()
 		p.purgatory.Nudge(&p.waiters)

@@ -124,26 +124,32 @@ func (p *Partition) lastStable(hw kafka.Offset) kafka.Offset {
 	return hw
 }
 
-// Close gives the role up, wakes the waiters and closes the log.
+// Close gives the role up, wakes the waiters and closes the log. When that fails,
+// or the log had failed before, its directory does not count as cleanly stopped.
 func (p *Partition) Close(clean bool) error {
 	p.resign()
 	if p.log == nil {
 		return nil
 	}
 	if err := p.log.Close(clean && p.Offline() == nil); err != nil {
+		p.dir.NotClean()
 		return fmt.Errorf("%s: close: %w", p.tp, err)
 	}
 	return nil
 }
 
 // Delete gives the role up and removes the log: its directory is renamed at once
-// and removed afterwards. On a full disk it gives up the reserve.
+// and removed afterwards. On a full disk it gives up the reserve. What a log that
+// could not be opened has on the disk stays, and is set aside when somebody needs
+// its name.
 func (p *Partition) Delete() error {
 	p.resign()
+	if p.dir != nil {
+		p.dir.Remove(p.tp)
+	}
 	if p.log == nil {
 		return nil
 	}
-	p.dir.Remove(p.tp)
 	if err := p.withReserve(p.log.Delete); err != nil {
 		return fmt.Errorf("%s: delete: %w", p.tp, err)
 	}

@@ -161,13 +161,5 @@ func invalid(err error) Appended {
 // appendFailed turns an error of the log into an answer, and tells the directory
 // about the ones that are its own.
 func (p *Partition) appendFailed(err error) Appended {
-	var ke *kafka.Error
-	if errors.As(err, &ke) {
-		return refused(ke.Code, "")
-	}
-	if errors.Is(err, commitlog.ErrClosed) {
-		return refused(kafka.ErrNotLeaderOrFollower, "")
-	}
-	p.failed("append", err)
-	return refused(kafka.ErrKafkaStorageError, "")
+	return refused(p.logFailed("append", err), "")
 }

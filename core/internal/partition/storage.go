@@ -98,10 +98,37 @@ func (p *Partition) withReserve(f func() error) error {
 	return err
 }
 
-// failed tells the log directory about an I/O error. A log that was closed by a
-// deletion or a shutdown is none.
+// logFailed turns an error of the log into the code for a client, and tells the
+// directory about those that are its own. The log's refusals are not: a log that was
+// closed, a role that is over, an offset that is not there.
+func (p *Partition) logFailed(op string, err error) kafka.ErrorCode {
+	var ke *kafka.Error
+	switch {
+	case errors.As(err, &ke):
+		return ke.Code
+	case errors.Is(err, commitlog.ErrStorage), errors.Is(err, commitlog.ErrCorrupt):
+		p.failed(op, err)
+		return kafka.ErrKafkaStorageError
+	case errors.Is(err, commitlog.ErrOffsetOutOfRange):
+		return kafka.ErrOffsetOutOfRange
+	case errors.Is(err, commitlog.ErrClosed), errors.Is(err, commitlog.ErrEpochBack), errors.Is(err, commitlog.ErrChanged):
+		return kafka.ErrNotLeaderOrFollower // the client asks who leads, and comes again
+	}
+	p.failed(op, err)
+	return kafka.ErrKafkaStorageError
+}
+
+// failed tells the log directory about an I/O error. Damage costs its own partition
+// only; refusals of the log are no fault of the disk.
 func (p *Partition) failed(op string, err error) {
-	if errors.Is(err, commitlog.ErrClosed) {
+	switch {
+	case errors.Is(err, commitlog.ErrCorrupt):
+		p.parts.Log.Error("log is damaged", "partition", p.tp.String(), "op", op, "err", err)
+		return
+	case errors.Is(err, commitlog.ErrStorage):
+	case errors.Is(err, commitlog.ErrClosed), errors.Is(err, commitlog.ErrEpochBack), errors.Is(err, commitlog.ErrChanged),
+		errors.Is(err, commitlog.ErrOffsetOutOfRange):
+		p.parts.Log.Warn("log refused", "partition", p.tp.String(), "op", op, "err", err)
 		return
 	}
 	p.dir.Failed(fmt.Sprintf("%s of %s", op, p.tp), err)

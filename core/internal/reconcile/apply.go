@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mortisemq/mortise/core/internal/logdir"
@@ -176,16 +177,18 @@ func (r *Roles) setStraysAside(img *meta.Image) {
 		if ok && int(tp.Partition) < len(t.Partitions) && slices.Contains(t.Partitions[tp.Partition].Replicas, r.o.Self) {
 			continue
 		}
-		r.setAside(dir, tp, "no such partition on this broker")
+		if err := r.setAside(dir, tp, "no such partition on this broker"); err != nil {
+			dir.Failed("stray", err)
+		}
 	}
 }
 
 // setAside renames one partition directory and says so.
-func (r *Roles) setAside(dir *logdir.Dir, tp kafka.TopicPartition, why string) {
+func (r *Roles) setAside(dir *logdir.Dir, tp kafka.TopicPartition, why string) error {
 	to, err := r.o.Dirs.SetAside(dir, tp)
 	if err != nil {
-		dir.Failed("set aside "+tp.String(), err)
-		return
+		return fmt.Errorf("set aside %s: %w", dir.PartitionPath(tp), err)
 	}
 	r.o.Log.Warn("stray partition directory set aside; nothing in it was deleted", "partition", tp.String(), "why", why, "to", to)
+	return nil
 }

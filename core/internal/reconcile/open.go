@@ -18,6 +18,10 @@ func (r *Roles) open(t *Topic, number int32, c *partition.Config, first bool) *p
 	tp := kafka.TopicPartition{Topic: t.Name, Partition: number}
 	dir, existing, err := r.home(tp, t.ID, first)
 	if err != nil {
+		if dir != nil && dir.Offline() == nil {
+			dir.Failed("find "+tp.String(), err)
+			t.retry.Store(dir.Offline() == nil)
+		}
 		return r.broken(tp, t.ID, dir, c, err)
 	}
 	o := r.logOptions(tp, t.ID, dir, c, existing)
@@ -26,9 +30,6 @@ func (r *Roles) open(t *Topic, number int32, c *partition.Config, first bool) *p
 		log, err = commitlog.Open(context.Background(), o)
 	}
 	if err != nil {
-		if existing {
-			dir.Keep(tp)
-		}
 		if !errors.Is(err, commitlog.ErrCorrupt) {
 			dir.Failed("open "+tp.String(), err)
 			t.retry.Store(dir.Offline() == nil) // no space, or no file handles
@@ -45,15 +46,13 @@ func (r *Roles) open(t *Topic, number int32, c *partition.Config, first bool) *p
 // home finds the directory of a partition: where its log is, or where a new one
 // shall be. existing says that there is a log.
 func (r *Roles) home(tp kafka.TopicPartition, id kafka.TopicID, first bool) (dir *logdir.Dir, existing bool, err error) {
-	if dir, ok := r.o.Dirs.Found()[tp]; ok && first {
+	if dir, ok := r.o.Dirs.Found()[tp]; ok && dir.Unopened(tp) {
 		if err := dir.Offline(); err != nil {
 			return dir, true, err
 		}
-		onDisk := r.o.Dirs.TopicIDOnDisk(dir, tp)
-		if onDisk == id || onDisk == kafka.NoTopicID {
-			return dir, true, nil
+		if mine, err := r.claim(dir, tp, id); mine || err != nil {
+			return dir, true, err
 		}
-		r.setAside(dir, tp, "it belongs to topic id "+onDisk.String())
 	} else if first {
 		for _, d := range r.o.Dirs.Dirs() {
 			if err := d.Offline(); err != nil {
@@ -65,10 +64,23 @@ func (r *Roles) home(tp kafka.TopicPartition, id kafka.TopicID, first bool) (dir
 		return nil, false, err
 	}
 	// What a deletion could not remove must not become part of a new topic.
-	if left := r.o.Dirs.TopicIDOnDisk(dir, tp); left != kafka.NoTopicID && left != id {
-		r.setAside(dir, tp, "it belongs to topic id "+left.String())
+	if _, err := r.claim(dir, tp, id); err != nil {
+		return dir, false, err
 	}
-	return dir, false, nil
+	return dir, false, dir.Free(tp)
+}
+
+// claim reports whether the partition directory of tp may be opened as topic id's.
+// Another topic's, and what can't be told from it, is set aside.
+func (r *Roles) claim(dir *logdir.Dir, tp kafka.TopicPartition, id kafka.TopicID) (mine bool, err error) {
+	owner, err := dir.Owner(tp)
+	if err != nil {
+		return false, fmt.Errorf("whose is %s: %w", dir.PartitionPath(tp), err)
+	}
+	if owner.Of(id) {
+		return true, nil
+	}
+	return false, r.setAside(dir, tp, owner.String())
 }
 
 // logOptions are what the log is opened with.
