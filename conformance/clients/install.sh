@@ -15,7 +15,7 @@ install_java() { "$here/oracle/kafka.sh" lib >/dev/null; }
 install_python() {
   local venv="$cache/python"
   [[ -e "$venv/complete" ]] && return
-  python3 -m venv "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check confluent-kafka && touch "$venv/complete"
+  python3 -m venv "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check confluent-kafka==2.16.1 && touch "$venv/complete"
 }
 
 install_node() {

@@ -3,6 +3,25 @@
 passed=0
 failed=0
 
+# A client that hangs is a failure like any other.
+step_seconds_max=300
+
+# bounded COMMAND... runs a command in a subshell and a process group of its own, and ends the group when it takes too
+# long.
+bounded() {
+  local pid watch status=0
+  set -m
+  (set +m -e; "$@") &
+  pid=$!
+  (set +m; sleep "$step_seconds_max"; echo "took more than $step_seconds_max s"; kill -TERM -- "-$pid") &
+  watch=$!
+  set +m
+  wait "$pid" || status=$?
+  kill -- "-$watch" 2>/dev/null
+  wait "$watch" 2>/dev/null
+  return "$status"
+}
+
 # step NAME COMMAND... runs a step in a subshell and prints its line; what it printed is shown when it failed.
 step() {
   local name=$1 log start
@@ -10,7 +29,8 @@ step() {
   if ! chosen "$name"; then return 0; fi
   log="$work/log.$name"
   start=$EPOCHREALTIME
-  if (set -e; "$@") >"$log" 2>&1; then
+  bounded "$@" >"$log" 2>&1 # not as a condition: there bash ignores set -e
+  if (($? == 0)); then
     passed=$((passed + 1))
     printf 'ok %s (%s)\n' "$name" "$(since "$start")"
     return 0
