@@ -116,6 +116,7 @@ func TestExamplesParse(t *testing.T) {
 func parses(t *testing.T, args []string) {
 	t.Helper()
 	root := newRoot(nil, io.Discard, io.Discard)
+	root.InitDefaultCompletionCmd()
 	c, rest, err := root.Find(args)
 	if err == nil {
 		err = c.ParseFlags(rest)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,8 +79,8 @@ func logVerifyCommand(a *app) *cobra.Command {
 		Long: `Check the files of partitions: the checksum of each batch, offsets without a
 step back, indexes that point at batches, checkpoints and snapshots that can be
 read. A path is a file of a partition, its folder, or a folder of such folders;
-other files beside them are left out. Nothing is changed. The exit code is 1 when
-something is wrong.`,
+other files beside them are left out. Nothing is changed, and a broker may be
+running. The exit code is 1 when something is wrong.`,
 		Example: `  mortise log verify mortise-data/logs
   mortise log verify mortise-data/logs/*
   mortise log verify mortise-data/logs/greetings-0 -o json`,
@@ -121,15 +122,9 @@ func partitionsOf(path string) string {
 // check adds what one path holds.
 func (v *verification) check(a *app, c *cobra.Command, path string) error {
 	path = partitionsOf(path)
-	var bar *output.Progress
-	report, err := tool.Inspect(c.Context(), vfs.OS(), path, tool.InspectOptions{Progress: func(done, total int64) {
-		if bar == nil {
-			bar = output.NewProgress(a.err, path, total, true)
-		}
-		bar.Set(done)
-	}})
-	if bar != nil {
-		bar.Finish()
+	report, err := inspect(a, c, path)
+	for again := 1; again < looksMax && err == nil && beingWritten(report); again++ {
+		report, err = inspect(a, c, path)
 	}
 	if errors.Is(err, tool.ErrUnknownFile) {
 		v.Skipped = append(v.Skipped, path)
@@ -150,6 +145,42 @@ func (v *verification) check(a *app, c *cobra.Command, path string) error {
 	}
 	v.damaged += report.Dropped[tool.Damage]
 	return nil
+}
+
+// looksMax bounds how often files are checked that a broker writes meanwhile.
+const looksMax = 5
+
+// beingWritten reports whether what looks like damage may be a batch that a broker
+// was writing at that moment: then the file has just changed, and a second look
+// finds it whole.
+func beingWritten(r *tool.Report) bool {
+	for _, f := range r.Findings {
+		if f.Level != tool.Damage {
+			continue
+		}
+		if info, err := os.Stat(f.File); err != nil || time.Since(info.ModTime()) > justNow {
+			return false
+		}
+	}
+	return r.Damaged()
+}
+
+// justNow is how old a change is at most that may have been under way.
+const justNow = 10 * time.Second
+
+// inspect checks what is at a path and shows how far it has come.
+func inspect(a *app, c *cobra.Command, path string) (*tool.Report, error) {
+	var bar *output.Progress
+	report, err := tool.Inspect(c.Context(), vfs.OS(), path, tool.InspectOptions{Progress: func(done, total int64) {
+		if bar == nil {
+			bar = output.NewProgress(a.err, path, total, true)
+		}
+		bar.Set(done)
+	}})
+	if bar != nil {
+		bar.Finish()
+	}
+	return report, err
 }
 
 // result prints what was seen and fails if something is wrong, or if there was
