@@ -121,7 +121,12 @@ func (b *Broker) endpoints() ([]meta.Endpoint, error) {
 }
 
 // Reconfigure replaces the broker keys of the config file. It returns the keys
-// that changed but need a restart to take effect.
+// that changed but need a restart to take effect. When it returns, the others
+// count for every partition.
 func (b *Broker) Reconfigure(static config.Static) (pending []string) {
-	return b.resolver.SetStatic(static)
+	pending = b.resolver.SetStatic(static)
+	if roles := b.shown.roles.Load(); roles != nil {
+		roles.Reconfigure()
+	}
+	return pending
 }

@@ -34,6 +34,9 @@ func (b *Broker) partitions(yield func(admin.Partition) bool) {
 		return
 	}
 	for p := range roles.All {
+		if p.Log() == nil {
+			continue // it could not be opened: there is nothing to tell
+		}
 		tp := p.TopicPartition()
 		if !yield(admin.Partition{
 			Topic: tp.Topic, Partition: tp.Partition,

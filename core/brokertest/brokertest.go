@@ -138,6 +138,13 @@ func (b *Broker) Crash(random *rand.Rand) {
 	b.start()
 }
 
+// Reconfigure replaces the broker keys, as a reload of the config file does, and
+// returns those that wait for a restart.
+func (b *Broker) Reconfigure(static config.Static) (pending []string) {
+	b.options.Static = static
+	return b.broker.Reconfigure(static)
+}
+
 // FS is the present disk.
 func (b *Broker) FS() vfs.FS { return b.options.FS }
 
