@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/record"
 	"github.com/mortisemq/mortise/core/vfs"
 )
 
@@ -100,5 +101,59 @@ func TestLateUsersOfALogThatIsGone(t *testing.T) {
 		if open := count.OpenFiles(); len(open) != 0 {
 			t.Errorf("after %s files are open: %v", name, open)
 		}
+	}
+}
+
+// abort appends a transactional batch of producer 1 and its abort marker.
+func (b *bench) abort() {
+	b.t.Helper()
+	o := record.PlainOptions(record.None)
+	o.ProducerID, o.ProducerEpoch, o.BaseSequence, o.Transactional = 1, 0, 0, true
+	data := record.NewBuilder(o)
+	data.Append(5, nil, []byte("aborted"), nil)
+	b.append(data.Bytes(), 0)
+	marker := record.EndTxnMarker{Type: record.ControlAbort, ProducerID: 1}.Batch()
+	info := b.info(marker)
+	info.Origin = OriginCoordinator
+	if _, err := b.log.Append(marker, 0, info); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestCommittedReadBesideADeletion holds that no reader of committed data gets
+// aborted data unmarked because its segment goes away under the read.
+func TestCommittedReadBesideADeletion(t *testing.T) {
+	disk := vfs.NewMem()
+	b := newBench(t, disk, func(o *Options) { o.Config.SegmentBytes = 400 })
+	b.abort()
+	b.fill(12, 50)
+	b.reopen(true) // the .txnindex is not in memory then
+	deleted := false
+	disk.OnOp(func(op vfs.Op) {
+		if !deleted && op.Kind == vfs.OpOpen && strings.HasSuffix(op.Name, ".txnindex") {
+			deleted = true
+			if err := b.log.DeleteOldest(1, "test"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	o := ReadOptions{MaxBytes: 1000, Upper: b.log.EndOffset()}
+	s, aborted, err := b.log.ReadCommitted(0, o)
+	if !errors.Is(err, ErrOffsetOutOfRange) || !deleted {
+		t.Errorf("the segment went away (%v): %+v with %v, %v; want that the offset is out of range", deleted, s, aborted, err)
+	}
+}
+
+func TestCommittedReadTellsWhatWasAborted(t *testing.T) {
+	b := newBench(t, vfs.NewMem(), nil)
+	b.abort()
+	b.reopen(true)
+	s, aborted, err := b.log.ReadCommitted(0, ReadOptions{MaxBytes: 1000, Upper: b.log.EndOffset()})
+	if err != nil || s.Range == nil || len(aborted) != 1 || aborted[0].ProducerID != 1 || aborted[0].FirstOffset != 0 || aborted[0].LastOffset != 1 {
+		t.Fatalf("%+v with %+v, %v", s, aborted, err)
+	}
+	s.Range.Release()
+	if s, aborted, err = b.log.ReadCommitted(2, ReadOptions{MaxBytes: 1000, Upper: b.log.EndOffset()}); err != nil || s.Range != nil || aborted != nil {
+		t.Errorf("at the end: %+v with %+v, %v", s, aborted, err)
 	}
 }

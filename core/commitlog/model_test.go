@@ -214,7 +214,10 @@ func (m *model) compareTransactions() error {
 	if got := m.log.FirstUnstableOffset(); got != open && !(open < start && got <= max(start, m.first(transactional))) {
 		return fmt.Errorf("first unstable offset is %d, want %d", got, open)
 	}
-	got := m.log.AbortedTransactions(start, end)
+	got, err := m.log.AbortedTransactions(start, end)
+	if err != nil {
+		return err
+	}
 	for _, a := range got {
 		if !slices.ContainsFunc(want, func(w aborted) bool { return w.marker == a.LastOffset && w.first <= a.FirstOffset }) {
 			return fmt.Errorf("aborted transaction %+v never was", a)

@@ -87,7 +87,11 @@ func (p *pass) buildMap() error {
 	p.offsets = newOffsetMap(p.limits.mapBytes, int64(p.upper-p.dirty), p.limits.mapLoad)
 	p.offsets.latest = p.dirty - 1
 	txns := newTransactions()
-	txns.add(p.log.AbortedTransactions(p.dirty, p.upper))
+	aborted, err := p.log.AbortedTransactions(p.dirty, p.upper)
+	if err != nil {
+		return err
+	}
+	txns.add(aborted)
 	for i := range p.segments.Segments() {
 		s := p.segments.Segment(i)
 		if s.Next <= p.dirty || s.Base >= p.upper {

@@ -46,7 +46,11 @@ func (p *pass) rewrite(first, last int, txns *transactions) error {
 func (w *rewriting) copy(first, last int) error {
 	for i := first; i < last; i++ {
 		s := w.segments.Segment(i)
-		w.txns.add(w.log.AbortedTransactions(s.Base, s.Next))
+		aborted, err := w.log.AbortedTransactions(s.Base, s.Next)
+		if err != nil {
+			return err
+		}
+		w.txns.add(aborted)
 		if err := w.segments.Batches(i, s.Base, w.batch); err != nil {
 			return err
 		}

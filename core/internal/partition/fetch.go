@@ -73,15 +73,19 @@ func (p *Partition) Fetch(q *Fetch, out *Fetched) {
 
 // read fills in the records below upper.
 func (p *Partition) read(q *Fetch, upper kafka.Offset, out *Fetched) {
-	s, err := p.log.Read(q.From, commitlog.ReadOptions{MaxBytes: q.MaxBytes, Upper: upper, MinOne: q.MinOne})
+	var s commitlog.Slice
+	var err error
+	o := commitlog.ReadOptions{MaxBytes: q.MaxBytes, Upper: upper, MinOne: q.MinOne}
+	if q.Committed {
+		s, out.Aborted, err = p.log.ReadCommitted(q.From, o)
+	} else {
+		s, err = p.log.Read(q.From, o)
+	}
 	if err != nil {
 		out.fail(p.logFailed("read", err))
 		return
 	}
 	out.Range = s.Range
-	if q.Committed && s.Range != nil {
-		out.Aborted = p.log.AbortedTransactions(q.From, s.Next)
-	}
 }
 
 // diverged compares the reader's history with ours (KIP-595's DivergingEpoch) and

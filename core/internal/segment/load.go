@@ -41,6 +41,9 @@ func (s *Segment) Load() error {
 	if err != nil {
 		return err
 	}
+	if s.Gone() { // so they may be those of what took its place
+		return ErrDeleted
+	}
 	if !s.trust(h, st) {
 		s.dir.Files.metrics.indexesRebuilt.Add(1)
 		s.dir.Log.Warn("index does not fit its data, building it again", "file", s.Path(Index))

@@ -68,7 +68,7 @@ func (s *Segment) loadAborted() error {
 		return nil
 	}
 	b, err := vfs.ReadFile(s.dir.FS, s.Path(TxnIndex), indexBytesMax)
-	if errors.Is(err, fs.ErrNotExist) && s.Gone() {
+	if s.Gone() { // so it may be the file of what took its place
 		return ErrDeleted
 	}
 	if err != nil {
