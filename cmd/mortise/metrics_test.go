@@ -24,11 +24,12 @@ const metricsReference = "../../docs/metrics.md"
 //
 //	go test ./cmd/mortise -run MetricsReference -rewrite
 func TestMetricsReference(t *testing.T) {
-	n, at := start(t)
-	must(t, at, "", "topic", "create", "t")
-	must(t, at, "x\n", "produce", "t")
-	must(t, at, "", "consume", "t", "-e")
-	got := metricsPage(scrape(t, "http://"+n.AdminAddr()+"/metrics?partitions=true"))
+	s := serve(t, "--data", t.TempDir())
+	must(t, s.clients, "", "topic", "create", "t")
+	must(t, s.clients, "x\n", "produce", "t")
+	must(t, s.clients, "", "consume", "t", "-e")
+	got := metricsPage(scrape(t, s.admin+"/metrics?partitions=true"))
+	s.stop()
 	if *rewrite {
 		write(t, metricsReference, got)
 		return

@@ -3,10 +3,12 @@ package main
 import (
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/mortisemq/mortise/cluster"
 	"github.com/mortisemq/mortise/cmd/internal/daemon"
 	"github.com/mortisemq/mortise/core/broker"
+	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/core/settings"
 )
 
@@ -16,6 +18,9 @@ type runningNode struct {
 	level *slog.LevelVar
 	log   *slog.Logger
 
+	reloaded, refused *metrics.Counter
+	loaded            *metrics.Gauge // when what is in force was read, in seconds since 1970
+
 	mu       sync.Mutex
 	settings *settings.Settings // guarded by mu; keys that wait for a restart as they were at the start
 }
@@ -24,6 +29,19 @@ func (r *runningNode) current() *settings.Settings {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.settings
+}
+
+// newRunningNode is a node that is about to start with the settings.
+func newRunningNode(s *settings.Settings, r *metrics.Registry) *runningNode {
+	const name, help = "mortise_settings_reloads_total", "Times that settings were read again, by result: a refused reload changed nothing."
+	n := &runningNode{
+		settings: s,
+		reloaded: r.Counter(name, help, "result", "ok"),
+		refused:  r.Counter(name, help, "result", "refused"),
+		loaded:   r.Gauge("mortise_settings_loaded_seconds", "When the settings in force were read, in seconds since 1970."),
+	}
+	n.loaded.Set(time.Now().Unix())
+	return n
 }
 
 // values are the settings for the admin listener.
@@ -52,6 +70,8 @@ func (r *runningNode) reload(next *settings.Settings) error {
 			r.log.Info("a setting has changed", "key", c.Key, "from", c.From, "to", c.To)
 		}
 	}
+	r.reloaded.Add(1)
+	r.loaded.Set(time.Now().Unix())
 	r.log.Info("settings reloaded", "changes", len(changes))
 	return nil
 }

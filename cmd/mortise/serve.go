@@ -17,6 +17,7 @@ import (
 	"github.com/mortisemq/mortise/cmd/internal/output"
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/core/settings"
 )
 
@@ -63,8 +64,11 @@ func (f *settingsFlags) serve(a *app, c *cobra.Command) error {
 		defer signal.Stop(own)
 		signals = own
 	}
-	running := &runningNode{settings: now}
-	node, err := cluster.Start(c.Context(), nodeOptions(log, now, running.values))
+	registry := metrics.NewRegistry()
+	running := newRunningNode(now, registry)
+	options := nodeOptions(log, now, running.values)
+	options.Broker.Metrics = registry
+	node, err := cluster.Start(c.Context(), options)
 	if err != nil {
 		return startHint(err)
 	}
@@ -76,10 +80,13 @@ func (f *settingsFlags) serve(a *app, c *cobra.Command) error {
 		StopTimeout: func() time.Duration { return running.current().Shutdown.Timeout },
 		Reload: func() error {
 			next, err := f.load(c)
-			if err != nil {
-				return err
+			if err == nil {
+				err = running.reload(next)
 			}
-			return running.reload(next)
+			if err != nil {
+				running.refused.Add(1)
+			}
+			return err
 		},
 	}.Run()
 }

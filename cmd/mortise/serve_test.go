@@ -65,6 +65,16 @@ func (s *server) line(msg string) map[string]any {
 	return nil
 }
 
+// stop ends the server in order.
+func (s *server) stop() {
+	s.t.Helper()
+	s.signals <- syscall.SIGTERM
+	s.line("stopped")
+	if err := <-s.ended; err != nil {
+		s.t.Errorf("a graceful stop gave %v", err)
+	}
+}
+
 // get gives a page of the admin listener.
 func (s *server) get(path string) string {
 	s.t.Helper()
@@ -105,14 +115,15 @@ func TestServeReloadsAndStops(t *testing.T) {
 	if line := s.line("reload failed; the settings stay as they are"); !strings.Contains(fmt.Sprint(line["err"]), file+":1: nodes: unknown key") {
 		t.Errorf("%v", line)
 	}
+	for _, want := range []string{`reloads_total{result="ok"} 1`, `reloads_total{result="refused"} 1`, "mortise_settings_loaded_seconds "} {
+		if metrics := s.get("/metrics"); !strings.Contains(metrics, want) {
+			t.Errorf("no %s in\n%s", want, metrics)
+		}
+	}
 	if got := must(t, s.clients, "", "consume", "t", "-e"); got != "x\n" {
 		t.Errorf("after reloads: %q", got)
 	}
-	s.signals <- syscall.SIGTERM
-	s.line("stopped")
-	if err := <-s.ended; err != nil {
-		t.Errorf("a graceful stop gave %v", err)
-	}
+	s.stop()
 }
 
 func TestServeSaysWhatIsInTheWay(t *testing.T) {
@@ -130,11 +141,7 @@ func TestServeSaysWhatIsInTheWay(t *testing.T) {
 	} {
 		fails(t, "", "", output.ExitFailure, c.want, append([]string{"serve"}, strings.Fields(c.line)...)...)
 	}
-	s.signals <- syscall.SIGINT
-	s.line("stopped")
-	if err := <-s.ended; err != nil {
-		t.Error(err)
-	}
+	s.stop()
 	if _, err := net.Dial("tcp", s.clients); err == nil {
 		t.Error("the listener is open after the stop")
 	}

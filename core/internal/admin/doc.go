@@ -1,5 +1,6 @@
 // Package admin is the HTTP listener for people, probes and monitors:
 //
+//	GET /             this list, in words
 //	GET /healthz      200 while the process is alive
 //	GET /readyz       200 once logs are recovered and clients are served, 503
 //	                  before and while stopping; JSON with the progress

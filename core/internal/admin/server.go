@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -102,6 +103,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // routes is the table of the package comment.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.index)
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.metrics())
@@ -113,6 +115,21 @@ func (s *Server) routes() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return mux
+}
+
+// index is for a person who opens the address in a browser.
+const index = `Mortise, the listener for people, probes and monitors.
+
+/healthz      200 while the process is alive
+/readyz       200 once logs are recovered and clients are served; with the progress
+/metrics      Prometheus text; ?partitions=true adds a few series for each partition
+/v1/version   the build
+/v1/config    every setting in force and where it came from
+`
+
+func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	io.WriteString(w, index) //nolint:errcheck // a peer that went away is its own business
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {

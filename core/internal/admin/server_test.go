@@ -120,6 +120,30 @@ func TestMetricsText(t *testing.T) {
 	}
 }
 
+// TestIndexNamesEveryPage holds that a person who opens the bare address finds the
+// rest, and that what it names is there.
+func TestIndexNamesEveryPage(t *testing.T) {
+	url := serve(t, Options{Ready: func() Readiness { return Readiness{Ready: true} }})
+	_, body := get(t, url+"/")
+	pages := 0
+	for _, line := range strings.Split(body, "\n") {
+		path, _, _ := strings.Cut(line, " ")
+		if !strings.HasPrefix(path, "/") {
+			continue
+		}
+		pages++
+		if status, _ := get(t, url+path); status != http.StatusOK {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if pages != 5 {
+		t.Errorf("%d pages, want 5:\n%s", pages, body)
+	}
+	if status, _ := get(t, url+"/nosuch"); status != http.StatusNotFound {
+		t.Errorf("/nosuch: %d, want 404", status)
+	}
+}
+
 func TestOnlyGet(t *testing.T) {
 	url := serve(t, Options{})
 	r, err := http.Post(url+"/v1/config", "text/plain", strings.NewReader("x"))
