@@ -20,6 +20,7 @@ func main() {
 	flag.IntVar(&o.many, "many", 1000, "partitions of each of ten topics")
 	flag.IntVar(&o.warmMiB, "warm", 4096, "MiB through each broker before the first row: a JVM needs them to compile")
 	flag.BoolVar(&o.cold, "cold", false, "do not touch the system's free memory first")
+	costs := flag.Bool("costs", false, "count allocations and system calls per request of Mortise, and nothing else")
 	bare := flag.String("serve-bare", "", "be the bare sendfile loop on this file")
 	of := flag.Int("partitions", partitions, "regions in the file of -serve-bare")
 	flag.Parse()
@@ -27,12 +28,23 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", bareServe(*bare, *of))
 		os.Exit(1)
 	}
-	rows, err := o.run()
-	fmt.Print(table(rows))
+	text, err := o.report(*costs)
+	fmt.Print(text)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// report runs what is asked for and returns its table, also of what was done
+// before an error.
+func (o options) report(costs bool) (string, error) {
+	if costs {
+		all, err := o.costs()
+		return costTable(all), err
+	}
+	rows, err := o.run()
+	return table(rows), err
 }
 
 // options are the flags.

@@ -86,16 +86,27 @@ func endToEnd(name string, batchBytes int, rate int64, scale float64, limits ...
 	return scenario{name: name, limits: limits, topic: "e2e", run: run, show: showLatency, figure: figure}
 }
 
-// measure runs the scenario once on b and adds the broker's CPU and memory.
+// measure runs the scenario once on b, on a topic of its own.
 func (s scenario) measure(b *broker) (result, error) {
-	topic := warmTopic
-	if s.topic != "" {
-		b.topics++
-		topic = fmt.Sprintf("%s-%d", s.topic, b.topics)
-		if err := createTopics(b.addr, partitions, topic); err != nil {
-			return result{}, err
-		}
+	topic, err := s.prepare(b)
+	if err != nil {
+		return result{}, err
 	}
+	return s.measureOn(b, topic)
+}
+
+// prepare makes the topic of one run.
+func (s scenario) prepare(b *broker) (topic string, err error) {
+	if s.topic == "" {
+		return warmTopic, nil
+	}
+	b.topics++
+	topic = fmt.Sprintf("%s-%d", s.topic, b.topics)
+	return topic, createTopics(b.addr, partitions, topic)
+}
+
+// measureOn runs the scenario on a topic and adds the broker's CPU and memory.
+func (s scenario) measureOn(b *broker, topic string) (result, error) {
 	before, err := b.cpu()
 	if err != nil {
 		return result{}, err
