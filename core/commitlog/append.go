@@ -144,6 +144,10 @@ func (l *Log) appended(p *plan, b record.Batch, a *AppendInfo) error {
 	l.metrics.appends.Add(1)
 	l.metrics.appendedBytes.Add(uint64(len(b)))
 	if p.epoch > l.epochs.latest() && l.epochs.assign(p.epoch, p.out.Base) {
+		l.epochLate = true
+	}
+	if l.epochLate {
+		l.epochLate = false
 		if err := l.writeEpochs(); err != nil { // the batch itself carries its epoch; Sync tries again
 			l.log.Warn("leader epoch is not on disk yet", "partition", l.tp.String(), "epoch", p.epoch, "err", err)
 		}

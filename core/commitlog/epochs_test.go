@@ -2,6 +2,7 @@ package commitlog
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -79,6 +80,46 @@ func TestEpochOfOffsetIsTheOneItWasWrittenIn(t *testing.T) { // OFFS-09
 	}
 	if _, err := b.log.Append(plain(1, 1, 1), 7, AppendInfo{}); err == nil {
 		t.Error("an epoch went back")
+	}
+}
+
+// TestEpochIsOnDiskWithItsFirstBatch holds that an epoch which is only in memory is
+// written by whatever comes first: its batch, however it is appended, or a Sync.
+func TestEpochIsOnDiskWithItsFirstBatch(t *testing.T) {
+	appendAll := func(b *bench) error {
+		reqs := []AppendRequest{{Batch: plain(1, 10, 1)}, {Batch: plain(1, 10, 1)}}
+		b.log.AppendAll(reqs, 5)
+		return errors.Join(reqs[0].Err, reqs[1].Err)
+	}
+	for name, write := range map[string]func(*bench) error{
+		"append":     func(b *bench) error { b.append(plain(1, 10, 1), 5); return nil },
+		"append all": appendAll,
+		"sync":       func(b *bench) error { _, err := b.log.Sync(); return err },
+		"start over": func(b *bench) error { // the epoch is forgotten with the data, and begins anew
+			err := b.log.TruncateFullyAndStartAt(2)
+			b.append(plain(1, 10, 1), 5)
+			return err
+		},
+	} {
+		b := newBench(t, vfs.NewMem(), nil)
+		b.append(plain(2, 10, 1), 3)
+		if err := b.log.AssignEpoch(5, 2); err != nil {
+			t.Fatal(err)
+		}
+		file := b.opts.Dir + "/" + epochFile
+		if got, err := vfs.ReadFile(b.fs, file, 100); err != nil || string(got) != "0\n1\n3 0\n" {
+			t.Fatalf("%s: the epochs on disk are %q, %v before there is data", name, got, err)
+		}
+		if err := write(b); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := "0\n2\n3 0\n5 2\n"
+		if name == "start over" {
+			want = "0\n1\n5 2\n"
+		}
+		if got, err := vfs.ReadFile(b.fs, file, 100); err != nil || string(got) != want {
+			t.Errorf("%s: the epochs on disk are %q, %v", name, got, err)
+		}
 	}
 }
 

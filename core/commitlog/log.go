@@ -48,6 +48,7 @@ type Log struct {
 	cuts              uint64         // truncations so far; guarded by mu
 	fresh             bool           // files were made since the last Sync; guarded by mu
 	made              bool           // so was the folder; guarded by mu
+	epochLate         bool           // an epoch was assigned and waits for its first batch to be written; guarded by mu
 	timers            []clock.Timer  // removals that wait; guarded by mu
 	removing          sync.WaitGroup // removals under way; added to under mu
 	vec               [][]byte       // scratch of AppendAll; guarded by mu
@@ -96,7 +97,12 @@ func (l *Log) SetConfig(c *Config) {
 func (l *Log) LatestEpoch() kafka.LeaderEpoch { return l.epochs.latest() }
 
 // AssignEpoch notes that a leader epoch begins at start, even if nothing is ever
-// written in it. An epoch below the latest is ErrEpochBack.
+// written in it (KIP-101). An epoch below the latest is ErrEpochBack. The file
+// follows with the first batch or Sync: an epoch that has no data when the process
+// ends is assigned again by the next, at the same offset.
+//
+// Cost: nothing on disk. A broker with many logs gives all of them an epoch when it
+// starts.
 func (l *Log) AssignEpoch(epoch kafka.LeaderEpoch, start kafka.Offset) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,10 +112,10 @@ func (l *Log) AssignEpoch(epoch kafka.LeaderEpoch, start kafka.Offset) error {
 	if epoch < l.epochs.latest() {
 		return fmt.Errorf("%w: epoch %d, the latest of %s is %d", ErrEpochBack, epoch, l.tp, l.epochs.latest())
 	}
-	if !l.epochs.assign(epoch, start) {
-		return nil
+	if l.epochs.assign(epoch, start) {
+		l.epochLate = true
 	}
-	return l.writeEpochs()
+	return nil
 }
 
 // writeEpochs stores the epochs without making them durable; Sync does. Caller

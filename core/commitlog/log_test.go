@@ -153,15 +153,18 @@ func TestEmptyLogIsAFolderAndMetadata(t *testing.T) {
 	if got := b.names(); got != "partition.metadata" {
 		t.Fatalf("files %q: an idle partition must cost nothing more", got)
 	}
-	if err := b.log.AssignEpoch(0, 0); err != nil {
+	if err := b.log.AssignEpoch(2, 0); err != nil {
 		t.Fatal(err)
 	}
-	b.reopen(true)
-	if b.log.LatestEpoch() != 0 || b.log.EndOffset() != 0 {
-		t.Fatalf("epoch %d end %d: an epoch without data must survive", b.log.LatestEpoch(), b.log.EndOffset())
+	if e, end := b.log.EpochEnd(2); b.log.LatestEpoch() != 2 || e != 2 || end != 0 {
+		t.Fatalf("latest epoch %d, epoch %d ends at %d: one without data must be known", b.log.LatestEpoch(), e, end)
 	}
-	if got := b.names(); got != "leader-epoch-checkpoint partition.metadata" {
-		t.Fatalf("files %q", got)
+	b.reopen(true)
+	if got := b.names(); got != "partition.metadata" {
+		t.Fatalf("files %q: an epoch without data must cost nothing on disk", got)
+	}
+	if b.log.EndOffset() != 0 {
+		t.Fatalf("an empty log ends at %d", b.log.EndOffset())
 	}
 	if _, s := b.read(0, ReadOptions{MaxBytes: 1 << 20, Upper: 100}); s.Range != nil || s.Next != 0 {
 		t.Fatalf("%+v from an empty log", s)

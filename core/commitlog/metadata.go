@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -37,6 +38,19 @@ func (l *Log) checkMetadata(exists bool) error {
 		l.log.Warn("partition metadata can't be read, writing it again", "file", name, "err", err)
 	}
 	return writeFile(l.fs, name, []byte("version: 0\ntopic_id: "+l.topicID.String()))
+}
+
+// syncMetadata makes the topic id durable. It comes with the first Sync: data whose
+// topic is not known would be worth nothing.
+func (l *Log) syncMetadata() error {
+	f, err := l.fs.OpenFile(l.dir.Path()+"/"+metadataFile, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) { // a log without a topic id
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sync topic id: %w", err)
+	}
+	return errors.Join(f.SyncData(), f.Close())
 }
 
 // parseMetadata reads the topic id.

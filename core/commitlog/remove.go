@@ -92,7 +92,8 @@ func (l *Log) removalBegins(t *clock.Timer) bool {
 
 // Close ends the use of the log. Clean makes everything durable, so that the next
 // Open needs no recovery; otherwise the files are left as a crash would. Ranges in
-// flight stay readable.
+// flight stay readable. After an error, also that of a log which had failed before,
+// the next Open must recover.
 //
 // Cost of a log that did not change since it was opened: nothing on disk.
 func (l *Log) Close(clean bool) error {
@@ -104,8 +105,12 @@ func (l *Log) Close(clean bool) error {
 		return nil
 	}
 	var err error
-	if clean && l.failure.Load() == nil {
-		err = l.closeClean()
+	if clean {
+		if failed := l.failure.Load(); failed != nil {
+			err = *failed
+		} else {
+			err = l.closeClean()
+		}
 	}
 	l.letGo()
 	return err

@@ -96,6 +96,11 @@ func (l *Log) cutSince(cuts uint64) bool {
 // write makes the segments from the recovery point on durable with the epochs, and
 // if files were made also the folder and the snapshots.
 func (l *Log) write(w *syncWork) error {
+	if w.made {
+		if err := l.syncMetadata(); err != nil {
+			return err
+		}
+	}
 	if w.fresh { // first: what was deleted must not come back between newer data
 		if err := l.syncDirs(w.made); err != nil {
 			return err

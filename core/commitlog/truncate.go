@@ -91,7 +91,9 @@ func (l *Log) afterCut(end kafka.Offset) error {
 	return nil
 }
 
-// TruncateFullyAndStartAt drops all data; the next record gets offset.
+// TruncateFullyAndStartAt drops all data; the next record gets offset. The owner
+// must write the checkpoints of the start and the recovery point before it appends
+// again: a start behind the end makes Open give the data up.
 func (l *Log) TruncateFullyAndStartAt(offset kafka.Offset) error {
 	l.ctl.Lock()
 	defer l.ctl.Unlock()
@@ -125,6 +127,9 @@ func (l *Log) startOver(offset kafka.Offset) error {
 	}
 	l.producers.Reset()
 	l.dropSnapshots(func(kafka.Offset) bool { return true })
+	if err := l.active().Make(); err != nil { // its name tells where the log ends
+		return err
+	}
 	if err := l.fs.SyncDir(l.dir.Path()); err != nil { // as Truncate does, for the same reason
 		return err
 	}
@@ -176,6 +181,12 @@ func (l *Log) DeleteOldest(n int, reason string) error {
 // dropOldest deletes n segments. Caller holds ctl and mu.
 func (l *Log) dropOldest(n int, reason string) error {
 	list := l.list()
+	if n > 0 && list[n].Size() == 0 { // the last data goes: only the name of an empty file tells where the log ends
+		if err := list[n].Make(); err != nil {
+			return l.storageError(err)
+		}
+		l.fresh = true
+	}
 	if n > 0 {
 		l.publish(append([]*segment.Segment(nil), list[n:]...))
 		l.start.Store(max(l.start.Load(), int64(list[n].Base())))

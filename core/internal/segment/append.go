@@ -196,3 +196,15 @@ func (s *Segment) Preallocate(n int64) error {
 	defer h.unref()
 	return h.file.Allocate(0, n)
 }
+
+// Make makes the .log file of a segment without data. Otherwise its first append
+// does.
+func (s *Segment) Make() error {
+	h, err := s.acquire(true)
+	if err != nil {
+		return err
+	}
+	h.unref()
+	s.CloseFile()
+	return nil
+}
