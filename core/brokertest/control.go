@@ -116,13 +116,18 @@ func (c *Control) DeleteTopics(_ context.Context, ids []kafka.TopicID) ([]*kafka
 
 // CreatePartitions implements meta.Control.
 func (c *Control) CreatePartitions(_ context.Context, topics []meta.NewPartitions, validateOnly bool) ([]*kafka.Error, error) {
-	errs := make([]*kafka.Error, len(topics))
+	errs, grown := make([]*kafka.Error, len(topics)), map[string]bool{}
 	c.decide(validateOnly, func(now *meta.Image, e *meta.Edit) {
 		for n := range topics {
 			asked := &topics[n]
 			if errs[n] = now.CheckNewPartitions(asked); errs[n] != nil {
 				continue
 			}
+			if grown[asked.Topic] {
+				errs[n] = kafka.ErrInvalidRequest.Err("Duplicate topic name.")
+				continue
+			}
+			grown[asked.Topic] = true
 			old, _ := now.Topic(asked.Topic)
 			next := &meta.Topic{Name: old.Name, ID: old.ID, Partitions: slices.Clone(old.Partitions)}
 			for len(next.Partitions) < int(asked.Count) {
@@ -147,7 +152,8 @@ func (c *Control) AlterConfigs(_ context.Context, changes []meta.ConfigChange, v
 			switch {
 			case change.Resource.Type == meta.ResourceTopic && !exists:
 				errs[n] = kafka.ErrUnknownTopicOrPartition.Err(fmt.Sprintf("The topic '%s' does not exist.", change.Resource.Name))
-			case !maps.Equal(now.Config(change.Resource), change.Previous):
+			case slices.ContainsFunc(changes[:n], func(c meta.ConfigChange) bool { return c.Resource == change.Resource }),
+				!maps.Equal(now.Config(change.Resource), change.Previous):
 				errs[n] = kafka.ErrRequestTimedOut.Err("The config was changed at the same time by another request.")
 			default:
 				e.SetConfig(change.Resource, maps.Clone(change.Values))
