@@ -28,6 +28,9 @@ type Config struct {
 	Backoff        time.Duration // between rounds that find nothing to do
 }
 
+// backoffMin keeps a backoff of 0 from becoming a busy loop.
+const backoffMin = 100 * time.Millisecond
+
 // Options are the parts of a Scheduler.
 type Options struct {
 	Partitions iter.Seq[*partition.Partition] // those of this broker
@@ -84,7 +87,7 @@ func (s *Scheduler) Start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed && s.timer == nil {
-		s.timer = s.o.Clock.AfterFunc(s.o.Config().Backoff, s.tick)
+		s.timer = s.o.Clock.AfterFunc(s.backoff(), s.tick)
 	}
 }
 
@@ -95,9 +98,11 @@ func (s *Scheduler) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.timer.Reset(s.o.Config().Backoff)
+		s.timer.Reset(s.backoff())
 	}
 }
+
+func (s *Scheduler) backoff() time.Duration { return max(s.o.Config().Backoff, backoffMin) }
 
 // Close ends the rounds; one that runs is cancelled and waited for.
 func (s *Scheduler) Close() {
