@@ -54,6 +54,8 @@ const (
 	ErrUnknownProducerID                  ErrorCode = 59
 	ErrFetchSessionIDNotFound             ErrorCode = 70
 	ErrInvalidFetchSessionEpoch           ErrorCode = 71
+	ErrListenerNotFound                   ErrorCode = 72
+	ErrTopicDeletionDisabled              ErrorCode = 73
 	ErrFencedLeaderEpoch                  ErrorCode = 74
 	ErrUnknownLeaderEpoch                 ErrorCode = 75
 	ErrUnsupportedCompressionType         ErrorCode = 76
@@ -75,6 +77,7 @@ const (
 	ErrInconsistentClusterID              ErrorCode = 104
 	ErrFetchSessionTopicIDError           ErrorCode = 106
 	ErrIneligibleReplica                  ErrorCode = 107
+	ErrMismatchedEndpointType             ErrorCode = 114
 	ErrUnsupportedEndpointType            ErrorCode = 115
 	ErrTransactionAbortable               ErrorCode = 120
 	ErrRebootstrapRequired                ErrorCode = 129
@@ -129,6 +132,8 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrUnknownProducerID:                  {"UNKNOWN_PRODUCER_ID", "This exception is raised by the broker if it could not locate the producer metadata associated with the producerId in question."},
 	ErrFetchSessionIDNotFound:             {"FETCH_SESSION_ID_NOT_FOUND", "The fetch session ID was not found."},
 	ErrInvalidFetchSessionEpoch:           {"INVALID_FETCH_SESSION_EPOCH", "The fetch session epoch is invalid."},
+	ErrListenerNotFound:                   {"LISTENER_NOT_FOUND", "There is no listener on the leader broker that matches the listener on which metadata request was processed."},
+	ErrTopicDeletionDisabled:              {"TOPIC_DELETION_DISABLED", "Topic deletion is disabled."},
 	ErrFencedLeaderEpoch:                  {"FENCED_LEADER_EPOCH", "The leader epoch in the request is older than the epoch on the broker."},
 	ErrUnknownLeaderEpoch:                 {"UNKNOWN_LEADER_EPOCH", "The leader epoch in the request is newer than the epoch on the broker."},
 	ErrUnsupportedCompressionType:         {"UNSUPPORTED_COMPRESSION_TYPE", "The requesting client does not support the compression type of given partition."},
@@ -150,6 +155,7 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrInconsistentClusterID:              {"INCONSISTENT_CLUSTER_ID", "The clusterId in the request does not match that found on the server."},
 	ErrFetchSessionTopicIDError:           {"FETCH_SESSION_TOPIC_ID_ERROR", "The fetch session encountered inconsistent topic ID usage."},
 	ErrIneligibleReplica:                  {"INELIGIBLE_REPLICA", "The new ISR contains at least one ineligible replica."},
+	ErrMismatchedEndpointType:             {"MISMATCHED_ENDPOINT_TYPE", "The request was sent to an endpoint of the wrong type."},
 	ErrUnsupportedEndpointType:            {"UNSUPPORTED_ENDPOINT_TYPE", "The endpoint type is not supported by this server."},
 	ErrTransactionAbortable:               {"TRANSACTION_ABORTABLE", "The server encountered an error with the transaction. The client can abort the transaction to continue using this transactional ID."},
 	ErrRebootstrapRequired:                {"REBOOTSTRAP_REQUIRED", "Client metadata is stale, client should rebootstrap to obtain new metadata."},

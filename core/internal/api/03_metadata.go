@@ -217,7 +217,7 @@ func (c *metadataCall) add(topic *meta.Topic) {
 // inVersion is a partition's error in the words of the request's version.
 func (c *metadataCall) inVersion(p *partitionView) kafka.ErrorCode {
 	switch {
-	case p.code == errListenerNotFound && c.q.Version < 6:
+	case p.code == kafka.ErrListenerNotFound && c.q.Version < 6:
 		return kafka.ErrLeaderNotAvailable
 	case p.code == kafka.None && c.q.Version == 0 && len(p.offline) > 0:
 		return kafka.ErrReplicaNotAvailable

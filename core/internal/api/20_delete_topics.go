@@ -76,7 +76,7 @@ func (c *deleteTopicsCall) refuseAll(ctx context.Context) *kafka.Error {
 	case !enabled && c.q.Version < 3:
 		return kafka.ErrInvalidRequest.Err("Topic deletion is disabled.")
 	case !enabled:
-		return errTopicDeletionDisabled.Err("Topic deletion is disabled.")
+		return kafka.ErrTopicDeletionDisabled.Err("Topic deletion is disabled.")
 	case ctx.Err() != nil:
 		return kafka.ErrRequestTimedOut.Err("")
 	}

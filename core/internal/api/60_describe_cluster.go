@@ -57,7 +57,7 @@ func refuseEndpoint(q *kmsg.DescribeClusterRequest) *kafka.Error {
 	case q.Version == 0 || q.EndpointType == endpointBroker:
 		return nil
 	case q.EndpointType == endpointController:
-		return errMismatchedEndpointType.Err("The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER")
+		return kafka.ErrMismatchedEndpointType.Err("The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER")
 	}
 	return kafka.ErrUnsupportedEndpointType.Err(fmt.Sprintf("Unsupported endpoint type %d", q.EndpointType))
 }

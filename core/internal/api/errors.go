@@ -9,13 +9,8 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
-// Codes that only this package gives.
-const (
-	errGroupAuthorization     kafka.ErrorCode = 30
-	errListenerNotFound       kafka.ErrorCode = 72
-	errTopicDeletionDisabled  kafka.ErrorCode = 73
-	errMismatchedEndpointType kafka.ErrorCode = 114
-)
+// errGroupAuthorization is GROUP_AUTHORIZATION_FAILED.
+const errGroupAuthorization kafka.ErrorCode = 30
 
 // errVersion is a key or version that is not answered.
 var errVersion = errors.New("key or version not supported")

@@ -65,7 +65,7 @@ func (v *viewer) look(p *meta.Partition) partitionView {
 	case !leader.known:
 		out.code, out.leader = kafka.ErrLeaderNotAvailable, kafka.NoBroker
 	case !leader.reachable:
-		out.code, out.leader = errListenerNotFound, kafka.NoBroker
+		out.code, out.leader = kafka.ErrListenerNotFound, kafka.NoBroker
 	}
 	return out
 }
