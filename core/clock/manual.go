@@ -6,11 +6,14 @@ import (
 )
 
 // Manual is a clock that only moves when it is told to. Calls that come due run
-// inside Advance, in the order of their times, on the caller's goroutine.
+// inside Advance, on the caller's goroutine: in the order of their times, and of
+// those with one time in the order in which they were set, so that a test does the
+// same each time.
 type Manual struct {
 	mu     sync.Mutex
-	now    time.Time
-	timers map[*manualTimer]struct{}
+	now    time.Time                 // guarded by mu
+	timers map[*manualTimer]struct{} // guarded by mu
+	set    uint64                    // timers set so far; guarded by mu
 }
 
 // NewManual returns a clock that stands at now.
@@ -29,9 +32,16 @@ func (m *Manual) Now() time.Time {
 func (m *Manual) AfterFunc(d time.Duration, f func()) Timer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := &manualTimer{clock: m, at: m.now.Add(d), call: f}
-	m.timers[t] = struct{}{}
+	t := &manualTimer{clock: m, call: f}
+	m.start(t, d)
 	return t
+}
+
+// start makes a timer wait. Caller holds mu.
+func (m *Manual) start(t *manualTimer, d time.Duration) {
+	m.set++
+	t.at, t.order = m.now.Add(d), m.set
+	m.timers[t] = struct{}{}
 }
 
 // Advance moves the clock by d and runs what comes due on the way.
@@ -59,7 +69,7 @@ func (m *Manual) Advance(d time.Duration) {
 func (m *Manual) earliest() *manualTimer {
 	var first *manualTimer
 	for t := range m.timers {
-		if first == nil || t.at.Before(first.at) {
+		if first == nil || t.at.Before(first.at) || t.at.Equal(first.at) && t.order < first.order {
 			first = t
 		}
 	}
@@ -70,6 +80,7 @@ func (m *Manual) earliest() *manualTimer {
 type manualTimer struct {
 	clock *Manual
 	at    time.Time // guarded by clock.mu
+	order uint64    // guarded by clock.mu
 	call  func()
 }
 
@@ -87,8 +98,7 @@ func (t *manualTimer) Reset(d time.Duration) bool {
 	t.clock.mu.Lock()
 	defer t.clock.mu.Unlock()
 	_, waiting := t.clock.timers[t]
-	t.at = t.clock.now.Add(d)
-	t.clock.timers[t] = struct{}{}
+	t.clock.start(t, d)
 	return waiting
 }
 

@@ -28,6 +28,19 @@ func TestManualRunsCallsInOrderAtTheirTimes(t *testing.T) {
 	}
 }
 
+func TestManualKeepsTheOrderOfOneTime(t *testing.T) {
+	m := NewManual(epoch)
+	var ran, want []int
+	for i := range 50 {
+		m.AfterFunc(time.Second, func() { ran = append(ran, i) })
+		want = append(want, i)
+	}
+	m.Advance(time.Second)
+	if !slices.Equal(ran, want) {
+		t.Errorf("calls of one time ran as %v", ran)
+	}
+}
+
 func TestManualCallInThePastDoesNotTurnTheClockBack(t *testing.T) {
 	m := NewManual(epoch)
 	m.Advance(time.Minute)

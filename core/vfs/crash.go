@@ -27,7 +27,7 @@ const sectorBytes = 512
 func (m *Mem) Crash(o CrashOptions) *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	after := NewMemWithClock(m.clock)
+	after := NewMem()
 	after.capacity = m.capacity
 	after.root = o.dir(m.root, map[memNode]memNode{})
 	after.used = fileBytes(after.root)

@@ -7,9 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrUnsupported says that a file system can't do what was asked.
-var ErrUnsupported = errors.ErrUnsupported
-
 // LockedError says who holds a lock.
 type LockedError struct {
 	Name   string

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/mortisemq/mortise/core/clock"
 )
 
 // Mem is a disk in memory that remembers what was made durable, so that a test
@@ -24,8 +23,6 @@ import (
 //
 // It is safe for concurrent use. Lock order: Mem.mu covers everything.
 type Mem struct {
-	clock clock.Clock
-
 	mu       sync.Mutex
 	root     *memDir
 	used     int64 // bytes of all files that have a name
@@ -34,13 +31,8 @@ type Mem struct {
 	onOp     func(Op)
 }
 
-// NewMem returns an empty disk with the system's clock.
-func NewMem() *Mem { return NewMemWithClock(clock.System{}) }
-
-// NewMemWithClock returns an empty disk whose modification times come from c.
-func NewMemWithClock(c clock.Clock) *Mem {
-	return &Mem{clock: c, root: newMemDir(), locks: map[*memFile]bool{}}
-}
+// NewMem returns an empty disk.
+func NewMem() *Mem { return &Mem{root: newMemDir(), locks: map[*memFile]bool{}} }
 
 // SetCapacity bounds the bytes of all files; 0 takes the bound away. A write
 // past it stores what fits and fails with ENOSPC.
@@ -134,7 +126,7 @@ func (m *Mem) OpenFile(name string, flag int, _ fs.FileMode) (File, error) {
 	case !exists && flag&os.O_CREATE == 0:
 		return nil, pathError("open", name, fs.ErrNotExist)
 	case !exists:
-		f = &memFile{modified: m.clock.Now(), named: true}
+		f = &memFile{modified: time.Now(), named: true}
 		dir.step(memChange{last, f})
 	}
 	writable := flag&(os.O_WRONLY|os.O_RDWR) != 0

@@ -55,7 +55,7 @@ func (m *Mem) resize(f *memFile, size int64) {
 	w := memWrite{off: size}
 	f.data = w.apply(f.data)
 	f.pending = append(f.pending, w)
-	f.modified = m.clock.Now()
+	f.modified = time.Now()
 }
 
 // sync makes a file's content durable.
@@ -131,7 +131,7 @@ func (h *memHandle) write(p []byte, off int64) (int, error) {
 		w := memWrite{off, append([]byte(nil), p...)}
 		f.data = w.apply(f.data)
 		f.pending = append(f.pending, w)
-		f.modified = m.clock.Now()
+		f.modified = time.Now()
 		if f.named {
 			m.used += int64(len(f.data) - before)
 		}

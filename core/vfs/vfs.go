@@ -39,7 +39,8 @@ type File interface {
 	// to read it.
 	Sync() error
 	SyncData() error
-	// Allocate reserves space without changing the size.
+	// Allocate reserves space without changing the size. A file system that can't
+	// gives an error; nothing has happened then.
 	Allocate(off, n int64) error
 	// OS is the file of the system for sendfile; nil: there is none.
 	OS() *os.File

@@ -120,6 +120,15 @@ func (l *memListener) Close() error {
 	l.once.Do(func() {
 		close(l.closed)
 		l.mem.unlisten(l)
+		for { // who was not accepted yet finds a broken connection, as with a kernel
+			select {
+			case c := <-l.queue:
+				c.reset()
+				_ = c.Close()
+			default:
+				return
+			}
+		}
 	})
 	return nil
 }

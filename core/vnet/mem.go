@@ -113,15 +113,18 @@ func (h memHost) Dial(ctx context.Context, addr string) (net.Conn, error) {
 			return fail(errRefused)
 		}
 		client, server := link(h.mem, from, to)
+		h.mem.remember(client, server) // before anybody can close or cut it
 		select {
 		case l.queue <- server:
-			h.mem.remember(client, server)
 			return client, nil
 		case <-l.closed:
-			return fail(errRefused)
+			err = errRefused
 		case <-ctx.Done():
-			return fail(ctx.Err())
+			err = ctx.Err()
 		}
+		h.mem.forget(client)
+		h.mem.forget(server)
+		return fail(err)
 	}
 }
 

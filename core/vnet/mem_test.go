@@ -152,3 +152,32 @@ func TestDialWaitsBehindACut(t *testing.T) {
 		}
 	})
 }
+
+// TestUnacceptedConnectionsBreakWithTheirListener holds that a dialler does not wait
+// for ever for somebody who went away, and that nothing of it stays.
+func TestUnacceptedConnectionsBreakWithTheirListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMem(1)
+		l, err := m.Host("a").Listen(":9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := m.Host("b").Dial(t.Context(), "a:9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, errReset) {
+			t.Errorf("read from a connection that nobody accepted: %v", err)
+		}
+		_ = c.Close()
+		if _, err := m.Host("b").Dial(t.Context(), "a:9"); !errors.Is(err, errRefused) {
+			t.Errorf("dial after the listener: %v", err)
+		}
+		if n := len(m.conns); n != 0 {
+			t.Errorf("%d connections are remembered", n)
+		}
+	})
+}

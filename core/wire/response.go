@@ -18,8 +18,11 @@ type Body interface {
 	Release()
 }
 
-// bufKept is the largest buffer that a pooled response keeps.
-const bufKept = 64 << 10
+// bufKept and holesKept are the largest buffer and list that a pooled response keeps.
+const (
+	bufKept   = 64 << 10
+	holesKept = 1024
+)
 
 // hole is a place in the buffer where a body goes.
 type hole struct {
@@ -122,6 +125,9 @@ func (resp *Response) Release() {
 		resp.holes[i] = hole{}
 	}
 	resp.holes = resp.holes[:0]
+	if cap(resp.holes) > holesKept {
+		resp.holes = nil
+	}
 	resp.bodyBytes = 0
 	if cap(resp.buf) > bufKept {
 		resp.buf = make([]byte, 0, 512)
