@@ -48,9 +48,17 @@ func openStore(dir string, log hclog.Logger) (*store, error) {
 	}
 	// The log does not close the store of its metadata, so that is done here;
 	// otherwise its file lock would stay until the process ends.
+	if err := checkVotes(dir); err != nil {
+		return nil, openError(dir, err)
+	}
 	votes := &metadb.BoltMetaDB{}
-	log1, err := wal.Open(dir, wal.WithSegmentSize(segmentBytes), wal.WithLogger(log), wal.WithMetaStore(votes))
-	if err != nil {
+	log1, err := guarded(func() (*wal.WAL, error) {
+		return wal.Open(dir, wal.WithSegmentSize(segmentBytes), wal.WithLogger(log), wal.WithMetaStore(votes))
+	})
+	switch {
+	case errors.Is(err, errPanicked):
+		return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, filepath.Join(dir, metadb.FileName), err)
+	case err != nil:
 		return nil, errors.Join(openError(dir, err), votes.Close())
 	}
 	return &store{dir: dir, logs: log1, stable: log1, snapshots: snapshots,

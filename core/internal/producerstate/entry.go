@@ -2,9 +2,9 @@ package producerstate
 
 import "github.com/mortisemq/mortise/core/kafka"
 
-// BatchesKept is how many of a producer's last batches are remembered: as many
+// batchesKept is how many of a producer's last batches are remembered: as many
 // as a client may have in flight.
-const BatchesKept = 5
+const batchesKept = 5
 
 const (
 	noSequence int32               = -1
@@ -38,12 +38,16 @@ type entry struct {
 	epoch            kafka.ProducerEpoch
 	count            uint8 // batches in the ring
 	newest           uint8 // index of the newest
-	batches          [BatchesKept]batch
+	batches          [batchesKept]batch
 }
 
 func newEntry(id kafka.ProducerID) *entry {
 	return &entry{id: id, txnFirst: kafka.NoOffset, timestamp: -1, coordinatorEpoch: -1, epoch: noEpoch}
 }
+
+// seen notes a use, by the broker's clock. When a log is read again the records'
+// times stand in for it, and in those a client may have written anything.
+func (e *entry) seen(ms int64) { e.seenMS = max(ms, 0) }
 
 // last is the newest batch, nil if there is none.
 func (e *entry) last() *batch {
@@ -90,15 +94,15 @@ func (e *entry) setEpoch(epoch kafka.ProducerEpoch) {
 	}
 }
 
-// add remembers a batch and forgets the oldest of more than BatchesKept.
+// add remembers a batch and forgets the oldest of more than batchesKept.
 func (e *entry) add(epoch kafka.ProducerEpoch, b batch) {
 	e.setEpoch(epoch)
 	if e.count == 0 {
 		e.newest = 0
 	} else {
-		e.newest = (e.newest + 1) % BatchesKept
+		e.newest = (e.newest + 1) % batchesKept
 	}
 	e.batches[e.newest] = b
-	e.count = min(e.count+1, BatchesKept)
+	e.count = min(e.count+1, batchesKept)
 	e.timestamp = b.timestamp
 }

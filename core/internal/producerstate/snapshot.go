@@ -21,8 +21,6 @@ const (
 	snapshotEntry   = 46
 	// SnapshotBytesMax bounds what is read of a snapshot file.
 	SnapshotBytesMax = snapshotHeader + 8<<20*snapshotEntry
-	// EmptySnapshotBytes is the size of a snapshot without producers.
-	EmptySnapshotBytes = snapshotHeader
 )
 
 // Snapshot is the state in Kafka's format.
@@ -71,8 +69,8 @@ func (s *State) Restore(b []byte, nowMS, expiryMS int64) error {
 	s.mu.Lock()
 	for i := range entries {
 		e := &entries[i]
-		e.seenMS = min(e.timestamp, nowMS)
-		if e.txnFirst == kafka.NoOffset && expiryMS > 0 && nowMS-e.timestamp >= expiryMS {
+		e.seen(min(e.timestamp, nowMS))
+		if e.txnFirst == kafka.NoOffset && expiryMS > 0 && nowMS-e.seenMS >= expiryMS {
 			continue
 		}
 		s.put(e)

@@ -58,7 +58,7 @@ type Duplicate struct {
 }
 
 // Check tells whether b may be appended. dup is set when it was already, within
-// the producer's last BatchesKept batches. Errors are *kafka.Error.
+// the producer's last batchesKept batches. Errors are *kafka.Error.
 //
 // Hot: per idempotent batch. 0 allocs unless it fails.
 func (s *State) Check(b *Batch, origin Origin) (dup Duplicate, is bool, err error) {
@@ -128,7 +128,7 @@ func (s *State) Appended(b *Batch, nowMS int64) {
 	s.mu.Lock()
 	e, fresh := s.get(b.ID)
 	e.add(b.Epoch, batch{last: b.Last, timestamp: b.MaxTimestamp, delta: int32(b.Last - b.Base), lastSeq: b.LastSequence})
-	e.seenMS = nowMS
+	e.seen(nowMS)
 	if b.Transactional && e.txnFirst == kafka.NoOffset {
 		e.txnFirst = b.Base
 		s.begin(b.ID, b.Base)
@@ -191,7 +191,8 @@ func (s *State) MarkerAppended(m *Marker, nowMS int64) (c Completed, ok bool) {
 	s.mu.Lock()
 	e, fresh := s.get(m.ID)
 	e.setEpoch(m.Epoch)
-	e.coordinatorEpoch, e.timestamp, e.seenMS = m.CoordinatorEpoch, m.TimestampMS, nowMS
+	e.coordinatorEpoch, e.timestamp = m.CoordinatorEpoch, m.TimestampMS
+	e.seen(nowMS)
 	if e.txnFirst != kafka.NoOffset {
 		c, ok = Completed{First: e.txnFirst, Last: m.Offset, Abort: m.Abort, LastStable: m.Offset + 1}, true
 		s.open = slices.DeleteFunc(s.open, func(t txn) bool { return t.id == m.ID })

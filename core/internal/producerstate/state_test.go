@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -267,4 +268,32 @@ func FuzzProducerSnapshot(f *testing.F) {
 			t.Fatal("a snapshot changed on the way through memory")
 		}
 	})
+}
+
+// TestTimesOfClientsDoNotOverflow holds that producers whose records carry absurd
+// times are forgotten like others: after a restart those times are all there is.
+func TestTimesOfClientsDoNotOverflow(t *testing.T) {
+	const day, now = 86_400_000, 1_700_000_000_000
+	s := New(tp, NewBudget(4, nil))
+	for id := range kafka.ProducerID(20) {
+		b := sent(id, 0, 0, kafka.Offset(id), 1)
+		if b.MaxTimestamp = math.MinInt64; id%2 == 0 {
+			b.MaxTimestamp = now
+		}
+		s.Appended(b, b.MaxTimestamp) // as a replay does
+	}
+	if n := s.Len(); n > 4 {
+		t.Errorf("%d producers are remembered, the budget is 4", n)
+	}
+	s = New(tp, NewBudget(0, nil))
+	b := sent(1, 0, 0, 0, 1)
+	b.MaxTimestamp = math.MinInt64
+	s.Appended(b, b.MaxTimestamp)
+	snapshot := s.Snapshot()
+	if n := s.Expire(now, day); n != 1 {
+		t.Errorf("%d producers expired, want 1", n)
+	}
+	if err := s.Restore(snapshot, now, day); err != nil || s.Len() != 0 {
+		t.Errorf("%d producers came back from the snapshot (%v), want none", s.Len(), err)
+	}
 }

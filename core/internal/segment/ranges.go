@@ -7,9 +7,9 @@ import (
 	"net"
 )
 
-// DirectBytesMin is the size from which a range goes to a socket by sendfile.
+// directBytesMin is the size from which a range goes to a socket by sendfile.
 // Below it a pread into a pooled buffer and one write cost less CPU.
-const DirectBytesMin = 16 << 10
+const directBytesMin = 16 << 10
 
 // Range is a span of a segment's file that stays readable, whatever happens to
 // the segment, until Release. It belongs to one goroutine.
@@ -40,7 +40,7 @@ func (r *Range) Len() int64 { return r.n }
 func (r *Range) WriteTo(w io.Writer) (int64, error) {
 	m := &r.h.cache.metrics
 	if conn, ok := w.(*net.TCPConn); ok {
-		if r.n < DirectBytesMin {
+		if r.n < directBytesMin {
 			m.sentSmall.Add(uint64(r.n))
 			return r.copyTo(w)
 		}

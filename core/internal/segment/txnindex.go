@@ -31,8 +31,8 @@ func (a Aborted) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(a.LastStable))
 }
 
-// ParseAborted reads the content of a .txnindex file. base is the segment's.
-func ParseAborted(b []byte, base kafka.Offset) ([]Aborted, error) {
+// parseAborted reads the content of a .txnindex file. base is the segment's.
+func parseAborted(b []byte, base kafka.Offset) ([]Aborted, error) {
 	if len(b)%abortedBytes != 0 {
 		return nil, fmt.Errorf("%w: %d bytes are no whole number of entries of %d", ErrCorrupt, len(b), abortedBytes)
 	}
@@ -74,7 +74,7 @@ func (s *Segment) loadAborted() error {
 	if err != nil {
 		return err
 	}
-	list, err := ParseAborted(b, s.base)
+	list, err := parseAborted(b, s.base)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Path(TxnIndex), err)
 	}
