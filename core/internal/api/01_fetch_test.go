@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/wire"
 )
@@ -280,5 +281,17 @@ func TestFetchAllocations(t *testing.T) {
 	}
 	if one > 0 {
 		t.Fatalf("%v allocs per fetch, want none", one)
+	}
+}
+
+// Kafka's older clients do not know KAFKA_STORAGE_ERROR and would not try again.
+func TestStorageErrorOfOldVersions(t *testing.T) {
+	for version, want := range map[int16]kafka.ErrorCode{4: kafka.ErrNotLeaderOrFollower, 5: kafka.ErrNotLeaderOrFollower, 6: kafka.ErrKafkaStorageError} {
+		r, _ := wire.RecordBytes(wire.Header{Key: wire.KeyFetch, Version: version}, nil)
+		c := &fetchCall{r: r}
+		p := &fetchPart{found: partition.Fetched{Code: kafka.ErrKafkaStorageError, DivergingEpoch: kafka.NoLeaderEpoch}}
+		if got := c.result(p).Err; got != want {
+			t.Errorf("version %d: %v, want %v", version, got, want)
+		}
 	}
 }

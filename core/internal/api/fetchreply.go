@@ -90,6 +90,9 @@ func (c *fetchCall) result(p *fetchPart) wire.FetchPartition {
 		HighWatermark: f.HighWatermark, LastStableOffset: f.LastStable, LogStartOffset: f.LogStart,
 		PreferredReadReplica: kafka.NoBroker,
 	}
+	if f.Code == kafka.ErrKafkaStorageError && c.r.Version <= 5 {
+		out.Err = kafka.ErrNotLeaderOrFollower // clients of then know no better reason to look again
+	}
 	if f.Range != nil {
 		out.Records = f.Range
 	}
