@@ -109,12 +109,16 @@ func (o options) compare(sc scenario, s sides) (trio, error) {
 	return t, nil
 }
 
-// median is the middle one of the results by their figure; of an even number the
-// lower of the two.
+// median is the middle one of the results by their figure, with the median of
+// their CPU; of an even number the lower of the two.
 func median(all []result, figure func(result) float64) result {
-	sorted := slices.Clone(all)
+	sorted, middle := slices.Clone(all), (len(all)-1)/2
+	slices.SortFunc(sorted, func(a, b result) int { return cmp.Compare(a.cpu, b.cpu) })
+	cpu := sorted[middle].cpu
 	slices.SortFunc(sorted, func(a, b result) int { return cmp.Compare(figure(a), figure(b)) })
-	return sorted[(len(sorted)-1)/2]
+	r := sorted[middle]
+	r.cpu = cpu
+	return r
 }
 
 // warmMemory touches memory, and leaves it in the page cache: memory of a virtual

@@ -68,7 +68,7 @@ func (o options) brokers() (ours, theirs *broker) {
 	}
 	jars := filepath.Join(o.kafka, "*")
 	theirs = &broker{
-		name: "kafka", addr: "127.0.0.1:39092", dir: filepath.Join(o.dir, "kafka"),
+		name: "kafka", addr: "127.0.0.1:29095", dir: filepath.Join(o.dir, "kafka"),
 		prep: func(dir string) error { return formatKafka(jars, dir) },
 		argv: func(dir string) []string {
 			return []string{"java", "-Xmx1g", "-Xms1g", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
@@ -82,9 +82,9 @@ func (o options) brokers() (ours, theirs *broker) {
 func formatKafka(jars, dir string) error {
 	text := `process.roles=broker,controller
 node.id=1
-controller.quorum.voters=1@127.0.0.1:39093
-listeners=PLAINTEXT://127.0.0.1:39092,CONTROLLER://127.0.0.1:39093
-advertised.listeners=PLAINTEXT://127.0.0.1:39092,CONTROLLER://127.0.0.1:39093
+controller.quorum.voters=1@127.0.0.1:29096
+listeners=PLAINTEXT://127.0.0.1:29095,CONTROLLER://127.0.0.1:29096
+advertised.listeners=PLAINTEXT://127.0.0.1:29095,CONTROLLER://127.0.0.1:29096
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT

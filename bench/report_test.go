@@ -24,9 +24,9 @@ func TestQuantiles(t *testing.T) {
 }
 
 func TestMedianTakesTheMiddle(t *testing.T) {
-	all := []result{{bytes: 9, elapsed: 1}, {bytes: 1, elapsed: 1}, {bytes: 5, elapsed: 1}}
-	if got := median(all, throughput); got.bytes != 5 {
-		t.Errorf("median is %d, want 5", got.bytes)
+	all := []result{{bytes: 9, elapsed: 1, cpu: 3}, {bytes: 1, elapsed: 1, cpu: 2}, {bytes: 5, elapsed: 1, cpu: 1}}
+	if got := median(all, throughput); got.bytes != 5 || got.cpu != 2 {
+		t.Errorf("median is %d bytes, %d CPU, want 5 and 2", got.bytes, got.cpu)
 	}
 	if got := median(all[:2], throughput); got.bytes != 1 {
 		t.Errorf("median of two is %d, want the lower", got.bytes)
