@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"os"
@@ -87,8 +88,13 @@ func (f *produceFlags) run(a *app, c *cobra.Command, topic string, files []strin
 			return err
 		}
 	}
-	bar := output.NewProgress(a.err, "producing", -1, true)
-	done, err := console.Produce(c.Context(), client, f.records(a, files), console.ProduceOptions{
+	bar := &output.Progress{}
+	if f.files == "" && len(files) == 0 && output.IsTerminal(a.in) {
+		fmt.Fprintln(a.err, "each line becomes a record; Ctrl-D ends the input")
+	} else {
+		bar = output.NewProgress(a.err, "producing", -1, true)
+	}
+	done, err := console.Produce(c.Context(), client, f.records(c.Context(), a, files), console.ProduceOptions{
 		Rate:     f.rate,
 		Progress: func(p console.Produced) { bar.Set(p.Bytes) },
 	})
@@ -178,9 +184,9 @@ func (f *produceFlags) options(topic string) ([]kgo.Opt, error) {
 }
 
 // records are what the flags say to write, each for the partition of the flags.
-func (f *produceFlags) records(a *app, files []string) iter.Seq2[*kgo.Record, error] {
+func (f *produceFlags) records(ctx context.Context, a *app, files []string) iter.Seq2[*kgo.Record, error] {
 	return func(yield func(*kgo.Record, error) bool) {
-		for _, source := range f.sources(a, files) {
+		for _, source := range f.sources(ctx, a, files) {
 			for r, err := range source {
 				if err == nil {
 					r.Partition = f.partition
@@ -194,12 +200,12 @@ func (f *produceFlags) records(a *app, files []string) iter.Seq2[*kgo.Record, er
 }
 
 // sources are the sequences of records, one for each input.
-func (f *produceFlags) sources(a *app, files []string) []iter.Seq2[*kgo.Record, error] {
+func (f *produceFlags) sources(ctx context.Context, a *app, files []string) []iter.Seq2[*kgo.Record, error] {
 	if f.files != "" {
 		return []iter.Seq2[*kgo.Record, error]{console.Files(f.files, f.lines.Headers, func(string) { f.skipped++ })}
 	}
 	if len(files) == 0 {
-		return []iter.Seq2[*kgo.Record, error]{console.Lines(a.in, f.lines)}
+		return []iter.Seq2[*kgo.Record, error]{console.Interruptible(ctx, console.Lines(a.in, f.lines))}
 	}
 	var sources []iter.Seq2[*kgo.Record, error]
 	for _, name := range files {

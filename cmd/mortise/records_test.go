@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -84,6 +87,28 @@ func TestProduceErrors(t *testing.T) {
 	must(t, at, "made\n", "produce", "on-demand")
 	if got := must(t, at, "", "consume", "on-demand", "-e"); got != "made\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestProduceIsInterrupted holds that a command that waits for a line ends when it
+// is told to.
+func TestProduceIsInterrupted(t *testing.T) {
+	_, at := start(t)
+	t.Setenv("MORTISE_BROKERS", at)
+	lines, typing := io.Pipe()
+	defer typing.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	root := newRoot(lines, &out, io.Discard)
+	root.SetArgs([]string{"produce", "t"})
+	ended := make(chan error)
+	go func() { ended <- root.ExecuteContext(ctx) }()
+	if _, err := io.WriteString(typing, "first\n"); err != nil {
+		t.Fatal(err)
+	}
+	interrupt()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was interrupted", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package console
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"iter"
@@ -36,6 +37,45 @@ func Lines(r io.Reader, o LineOptions) iter.Seq2[*kgo.Record, error] {
 		}
 		if err := in.Err(); err != nil {
 			yield(nil, fmt.Errorf("line %d: %w", n+1, err))
+		}
+	}
+}
+
+// readAhead bounds the records that wait between a reader and its consumer.
+const readAhead = 256
+
+// Interruptible is records that end when ctx ends, even while the next one is being
+// waited for, as a person's line is. A read that waits at that moment can't be
+// called off: its goroutine ends with the read, or with the process.
+func Interruptible(ctx context.Context, records iter.Seq2[*kgo.Record, error]) iter.Seq2[*kgo.Record, error] {
+	type item struct {
+		record *kgo.Record
+		err    error
+	}
+	return func(yield func(*kgo.Record, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		items := make(chan item, readAhead)
+		go func() {
+			defer close(items)
+			for r, err := range records {
+				select {
+				case items <- item{r, err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		for {
+			select {
+			case i, more := <-items:
+				if !more || !yield(i.record, i.err) {
+					return
+				}
+			case <-ctx.Done():
+				yield(nil, context.Cause(ctx))
+				return
+			}
 		}
 	}
 }

@@ -16,8 +16,7 @@ type Progress struct{ bar *progressbar.ProgressBar }
 // NewProgress starts a bar over total units; -1 means that the end is not
 // known. bytes says that the units are bytes.
 func NewProgress(w io.Writer, what string, total int64, bytes bool) *Progress {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !IsTerminal(w) {
 		return &Progress{}
 	}
 	return &Progress{progressbar.NewOptions64(total,
@@ -28,6 +27,13 @@ func NewProgress(w io.Writer, what string, total int64, bytes bool) *Progress {
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
 	)}
+}
+
+// IsTerminal reports whether a reader or writer is a terminal, so that a person
+// sits there.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Empty reports whether there is no bar to see.
