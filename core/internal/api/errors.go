@@ -18,6 +18,9 @@ var errVersion = errors.New("key or version not supported")
 // errBusy ends a request that found the queue of background work full.
 var errBusy = errors.New("too many requests wait for the cluster")
 
+// errTooMuch ends a request whose answer would be too large to make.
+var errTooMuch = errors.New("the answer would be too large: ask for less at a time")
+
 // versionError names the key and version.
 func versionError(key, version int16) error {
 	return fmt.Errorf("%w: key %d version %d", errVersion, key, version)
