@@ -109,22 +109,45 @@ func abortedIn(list []*segment.Segment, from, upper kafka.Offset) (out []Aborted
 // OffsetForTimestamp finds the first record whose timestamp is ts or later; ok is
 // false when there is none below upper. Records inside of compressed batches are
 // looked at one by one.
-func (l *Log) OffsetForTimestamp(ts int64, upper kafka.Offset) (TimeOffset, bool, error) {
+func (l *Log) OffsetForTimestamp(ts int64, upper kafka.Offset) (found TimeOffset, ok bool, err error) {
+	err = l.lookup(func(list []*segment.Segment) error {
+		found, ok, err = l.firstAt(list, ts, upper)
+		return err
+	})
+	return found, ok, err
+}
+
+// lookup runs f on the segments of this moment, and again when one of them was deleted
+// or replaced under it.
+func (l *Log) lookup(f func(list []*segment.Segment) error) error {
+	for {
+		err := f(l.list())
+		if !errors.Is(err, segment.ErrDeleted) {
+			return l.lookupFailed(err)
+		}
+		if gone := l.usable(); gone != nil {
+			return gone
+		}
+	}
+}
+
+// firstAt is OffsetForTimestamp in list.
+func (l *Log) firstAt(list []*segment.Segment, ts int64, upper kafka.Offset) (TimeOffset, bool, error) {
 	start := l.StartOffset()
-	for _, s := range l.list() {
+	for _, s := range list {
 		if s.Next() <= start {
 			continue
 		}
 		largest, err := s.MaxTimestamp()
 		if err != nil {
-			return TimeOffset{}, false, l.lookupFailed(err)
+			return TimeOffset{}, false, err
 		}
 		if largest < ts {
 			continue
 		}
 		found, ok, err := s.FirstAt(ts, start, l.limits)
 		if err != nil {
-			return TimeOffset{}, false, l.lookupFailed(err)
+			return TimeOffset{}, false, err
 		}
 		if ok {
 			return timeOffset(found, upper)
@@ -135,13 +158,22 @@ func (l *Log) OffsetForTimestamp(ts int64, upper kafka.Offset) (TimeOffset, bool
 
 // MaxTimestampOffset finds the first record with the log's largest timestamp; ok is
 // false when there is none below upper.
-func (l *Log) MaxTimestampOffset(upper kafka.Offset) (TimeOffset, bool, error) {
+func (l *Log) MaxTimestampOffset(upper kafka.Offset) (found TimeOffset, ok bool, err error) {
+	err = l.lookup(func(list []*segment.Segment) error {
+		found, ok, err = l.latestIn(list, upper)
+		return err
+	})
+	return found, ok, err
+}
+
+// latestIn is MaxTimestampOffset in list.
+func (l *Log) latestIn(list []*segment.Segment, upper kafka.Offset) (TimeOffset, bool, error) {
 	var latest *segment.Segment
 	most := int64(-1)
-	for _, s := range l.list() {
+	for _, s := range list {
 		ts, err := s.MaxTimestamp()
 		if err != nil {
-			return TimeOffset{}, false, l.lookupFailed(err)
+			return TimeOffset{}, false, err
 		}
 		if ts > most {
 			latest, most = s, ts
@@ -152,7 +184,7 @@ func (l *Log) MaxTimestampOffset(upper kafka.Offset) (TimeOffset, bool, error) {
 	}
 	found, ok, err := latest.Latest(l.limits)
 	if err != nil || !ok {
-		return TimeOffset{}, false, l.lookupFailed(err)
+		return TimeOffset{}, false, err
 	}
 	return timeOffset(found, upper)
 }

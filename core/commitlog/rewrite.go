@@ -38,20 +38,23 @@ func (l *Log) Truncations() uint64 {
 // EarliestFrom is the smallest timestamp in ms with which a sealed segment that ends
 // behind offset begins; ok is false when none has a timestamp above 0.
 func (l *Log) EarliestFrom(offset kafka.Offset) (earliest int64, ok bool, err error) {
-	list := l.list()
-	for _, s := range list[:len(list)-1] {
-		if s.Next() <= offset {
-			continue
+	err = l.lookup(func(list []*segment.Segment) error {
+		ok = false
+		for _, s := range list[:len(list)-1] {
+			if s.Next() <= offset {
+				continue
+			}
+			ts, err := s.FirstTimestamp()
+			if err != nil {
+				return err
+			}
+			if ts > 0 && (!ok || ts < earliest) {
+				earliest, ok = ts, true
+			}
 		}
-		ts, err := s.FirstTimestamp()
-		if err != nil {
-			return 0, false, l.lookupFailed(err)
-		}
-		if ts > 0 && (!ok || ts < earliest) {
-			earliest, ok = ts, true
-		}
-	}
-	return earliest, ok, nil
+		return nil
+	})
+	return earliest, ok, err
 }
 
 // Segments is the number of sealed segments.

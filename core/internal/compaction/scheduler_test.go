@@ -28,7 +28,6 @@ import (
 type bench struct {
 	t     *testing.T
 	fs    vfs.FS
-	root  string
 	clock *clock.Manual
 	dirs  *logdir.Set
 	purg  *purgatory.Purgatory
@@ -46,9 +45,6 @@ func newBench(t *testing.T, fsys vfs.FS, topics ...string) *bench {
 		FlushMessages: math.MaxInt64, FlushMS: math.MaxInt64, TimestampBeforeMaxMS: math.MaxInt64, TimestampAfterMaxMS: math.MaxInt64,
 		MaxCompactionLagMS: math.MaxInt64, DeleteRetentionMS: 1000, MinCleanableDirtyRatio: 0.5,
 	}}
-	if b.root = "/d"; fsys == vfs.OS() {
-		b.root = t.TempDir()
-	}
 	b.start(topics...)
 	t.Cleanup(func() { b.stop() })
 	return b
@@ -58,7 +54,7 @@ func newBench(t *testing.T, fsys vfs.FS, topics ...string) *bench {
 func (b *bench) start(topics ...string) {
 	b.t.Helper()
 	var err error
-	b.dirs, err = logdir.Open(logdir.Options{FS: b.fs, Dirs: []string{b.root}, ClusterID: "c", NodeID: 1, Clock: b.clock, ReserveBytes: -1})
+	b.dirs, err = logdir.Open(logdir.Options{FS: b.fs, Dirs: []string{"/d"}, ClusterID: "c", NodeID: 1, Clock: b.clock, ReserveBytes: -1})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -138,7 +134,7 @@ func (b *bench) count(i int) (n int) {
 }
 
 func (b *bench) checkpoint() string {
-	data, err := vfs.ReadFile(b.fs, b.root+"/"+logdir.CompactedFile, 1<<20)
+	data, err := vfs.ReadFile(b.fs, "/d/"+logdir.CompactedFile, 1<<20)
 	if err != nil {
 		return err.Error()
 	}
@@ -264,7 +260,7 @@ func TestCheckpointBeyondTheLogIsReset(t *testing.T) {
 // compacted (COMP-05). A reader must see rising offsets and whole batches, and the last
 // value of every key at the end.
 func TestReadersGoOnWhileSegmentsAreReplaced(t *testing.T) {
-	b := newBench(t, vfs.OS(), "t")
+	b := newBench(t, vfs.NewMem(), "t")
 	log := b.all[0].Log()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
