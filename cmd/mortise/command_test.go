@@ -120,7 +120,7 @@ func TestWrongCommandLines(t *testing.T) {
 // TestNobodyThere holds that a client command says who does not answer and how
 // to name another.
 func TestNobodyThere(t *testing.T) {
-	for _, line := range []string{"topic list", "topic describe t", "topic create t", "topic alter t --partitions 2", "topic delete t", "consume t -e"} {
+	for _, line := range []string{"topic list", "topic describe t", "topic create t", "topic alter t --partitions 2", "topic delete t", "consume t -e", "produce t"} {
 		fails(t, "127.0.0.1:1", "", output.ExitFailure, "no broker at 127.0.0.1:1; --brokers or MORTISE_BROKERS names another", strings.Fields(line)...)
 	}
 }

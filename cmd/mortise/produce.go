@@ -83,10 +83,8 @@ func (f *produceFlags) run(a *app, c *cobra.Command, topic string, files []strin
 		return err
 	}
 	defer client.Close()
-	if f.partition >= 0 {
-		if err := console.CheckPartition(c.Context(), client, topic, f.partition); err != nil {
-			return err
-		}
+	if err := console.CheckPartition(c.Context(), client, topic, f.partition); err != nil {
+		return err
 	}
 	bar := &output.Progress{}
 	if f.files == "" && len(files) == 0 && output.IsTerminal(a.in) {

@@ -10,8 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// CheckPartition returns an error if the topic lacks the partition. A topic that
-// does not exist yet may be made when the first record comes, and passes.
+// CheckPartition returns an error at once if no broker answers or if the topic lacks
+// the partition (-1: any will do). A topic that does not exist yet may be made when
+// the first record comes, and passes.
 func CheckPartition(ctx context.Context, client *kgo.Client, topic string, partition int32) error {
 	topics, err := kadm.NewClient(client).ListTopics(ctx, topic)
 	if err != nil {
