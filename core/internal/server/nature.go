@@ -12,6 +12,9 @@ type Nature struct {
 	// answered. Others answer first, as all do in Kafka, so that a peer that does
 	// not read has one answer waiting and not as many as it has sent requests.
 	Pipelined bool
+	// Waits is set when the answer can wait for requests of other connections, as
+	// that of JoinGroup: the request must not hold what they need to start.
+	Waits bool
 }
 
 // MaxOrdinary is the largest frame of a key that is not Large, in bytes.
@@ -41,9 +44,9 @@ func (s *Server) checkSize(key int16, size int) error {
 }
 
 // weigh charges what a request of n bytes will be turned into, and waits for it,
-// as the reader. It returns false when the connection died. A pipelined request
-// gives it back when its handler returns, for it may wait long and what waits has
-// bounds of its own; another when it is answered.
+// as the reader. It returns false when the connection died. A request that is
+// pipelined or Waits gives it back when its handler returns, for it may wait long
+// and what waits has bounds of its own; another when it is answered.
 func (c *conn) weigh(s *slot, n int) (weight int64, alive bool) {
 	if n <= smallFrame || c.srv.nature(s.req.Key).Large {
 		return 0, true
@@ -55,7 +58,7 @@ func (c *conn) weigh(s *slot, n int) (weight int64, alive bool) {
 			return 0, false
 		}
 	}
-	if s.serial {
+	if s.serial && !c.srv.nature(s.req.Key).Waits {
 		s.weight, weight = weight, 0
 	}
 	return weight, true

@@ -119,24 +119,25 @@ func TestOrdinaryRequestsTakeTurns(t *testing.T) {
 	})
 }
 
-// A pipelined request holds its weight only while its handler runs.
+// Requests that wait for others hold their weight only while their handler runs.
 func TestPipelinedRequestsDoNotHoldTheirWeight(t *testing.T) {
-	p := newParker()
-	small := func(int16) Nature { return Nature{Pipelined: true} }
-	inWorld(t, Options{Handler: p, Nature: small}, func(w *world) {
-		body := append([]byte("park"), make([]byte, 5<<20)...)
-		for range 5 {
-			c := w.dial()
-			go c.Write(frame(1, body))
-		}
-		synctest.Wait()
-		if used, _, _ := w.s.decoding.Usage(); used != 0 || len(p.parked) != 5 {
-			t.Errorf("%d bytes taken by %d parked requests, want none by 5", used, len(p.parked))
-		}
-		for range 5 {
-			(<-p.parked).ReplyNone()
-		}
-	})
+	for _, n := range []Nature{{Pipelined: true}, {Waits: true}} {
+		p := newParker()
+		inWorld(t, Options{Handler: p, Nature: func(int16) Nature { return n }}, func(w *world) {
+			body := append([]byte("park"), make([]byte, 5<<20)...)
+			for range 5 {
+				c := w.dial()
+				go c.Write(frame(1, body))
+			}
+			synctest.Wait()
+			if used, _, _ := w.s.decoding.Usage(); used != 0 || len(p.parked) != 5 {
+				t.Errorf("%+v: %d bytes taken by %d parked requests, want none by 5", n, used, len(p.parked))
+			}
+			for range 5 {
+				(<-p.parked).ReplyNone()
+			}
+		})
+	}
 }
 
 // A peer that does not read has one ordinary answer waiting.
