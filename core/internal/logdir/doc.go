@@ -21,11 +21,16 @@
 //     failed fsync is never repeated as if nothing had happened.
 //   - A checkpoint file is replaced whole or not at all; one that can't be read
 //     counts as absent (the safe side: more is recovered than needed).
-//   - The clean-shutdown mark is removed before any log is opened.
+//   - No line speaks of a log that is gone once another gets its name (Free).
+//   - A log start is written before the recovery point that rose with it.
+//   - The clean-shutdown mark is removed, durably, before any log is opened. It comes
+//     back after the checkpoints of an orderly stop, in which every log was closed
+//     and synced; never over a log that nobody recovered.
+//   - Data without the id of their topic are nobody's (Owner).
 //   - Every waiter of the group commit is answered exactly once, after an
 //     fdatasync that began after its append, or with an error.
 //
-// Lock order: Set.checkpoint before Set.mu and Dir.mu; those and Syncer.mu are leaves. No
+// Lock order: Set.checkpoint before Set.mu and members.mu; those and Syncer.mu are leaves. No
 // lock is held over a sync of a log; Set.checkpoint, which only checkpoint
 // writers take, covers the writing of checkpoint files.
 package logdir

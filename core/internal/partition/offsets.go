@@ -103,6 +103,10 @@ func (p *Partition) EpochEnd(requested, claimed kafka.LeaderEpoch) (kafka.Leader
 // DeleteRecords moves the log start to an offset, -1 for the high watermark, and
 // returns where the log starts then. It deletes files: not for a connection's
 // goroutine.
+//
+// The new start is in the checkpoint within some seconds, as in Kafka: a crash before
+// that shows records again whose segment was not deleted. Appends need not wait for
+// it: the name of the last segment keeps the end of the log.
 func (p *Partition) DeleteRecords(before kafka.Offset) (kafka.Offset, kafka.ErrorCode) {
 	if code := p.admitReader(p.role.Load(), kafka.NoLeaderEpoch); code != kafka.None {
 		return kafka.NoOffset, code

@@ -6,7 +6,9 @@
 // it decides nothing about the cluster: what the image says is done.
 //
 // Safety. A partition directory that belongs to no partition of the image, or to
-// another topic id, is renamed to …-stray and kept. While a log directory is
+// another topic id, is renamed to …-stray and kept; so is one with data and no topic
+// id, which a power failure can leave when nothing was synced: the data may be those
+// of a deleted topic of the same name. While a log directory is
 // offline at the start, a partition that is not found elsewhere is not made anew:
 // it answers KAFKA_STORAGE_ERROR, its data may be on the missing disk. A log that
 // can't be opened costs its own partition only.
