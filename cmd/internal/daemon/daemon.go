@@ -14,6 +14,10 @@ import (
 // acknowledged is safe; the next start recovers what was not flushed.
 var ErrForced = errors.New("stopped at once by a second signal; the next start will recover")
 
+// echo is how soon after the first a signal still counts as the same: tools such as
+// timeout signal a process and then its whole group.
+const echo = 250 * time.Millisecond
+
 // Process is what Run keeps alive. All functions are called from one goroutine.
 type Process struct {
 	Log *slog.Logger
@@ -42,7 +46,7 @@ func (p Process) Run() error {
 
 // stop stops the node within its bound, or at once at a second signal.
 func (p Process) stop(s os.Signal) error {
-	timeout := p.StopTimeout()
+	timeout, first := p.StopTimeout(), time.Now()
 	p.Log.Info("stopping", "signal", s.String(), "timeout", timeout)
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -56,7 +60,7 @@ func (p Process) stop(s os.Signal) error {
 			}
 			return err
 		case again := <-p.Signals:
-			if again != syscall.SIGHUP {
+			if again != syscall.SIGHUP && time.Since(first) > echo {
 				return fmt.Errorf("%w (%s)", ErrForced, again)
 			}
 		}

@@ -52,9 +52,11 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 		}()
 		start := time.Now()
 		signals <- syscall.SIGTERM
+		signals <- syscall.SIGTERM // the same one again, from a tool that signals the group
 		signals <- syscall.SIGHUP
+		time.Sleep(echo + 1) // the bubble's clock
 		signals <- syscall.SIGINT
-		if err := <-done; !errors.Is(err, ErrForced) || time.Since(start) != 0 {
+		if err := <-done; !errors.Is(err, ErrForced) || time.Since(start) != echo+1 {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
 		time.Sleep(time.Minute) // the bubble's clock: lets the abandoned stop end

@@ -4,6 +4,7 @@
 // It owns what SIGTERM, SIGINT and SIGHUP do. It must not know what a node is
 // made of: it is handed functions.
 //
-// Invariants: a second stop signal ends the wait at once; a reload that fails
+// Invariants: a second stop signal, unless it is the first one's echo, ends the
+// wait at once; a reload that fails
 // leaves everything as it was.
 package daemon
