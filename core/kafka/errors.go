@@ -18,6 +18,7 @@ const (
 	ErrBrokerNotAvailable                 ErrorCode = 8
 	ErrReplicaNotAvailable                ErrorCode = 9
 	ErrMessageTooLarge                    ErrorCode = 10
+	ErrOffsetMetadataTooLarge             ErrorCode = 12
 	ErrNetworkException                   ErrorCode = 13
 	ErrCoordinatorLoadInProgress          ErrorCode = 14
 	ErrCoordinatorNotAvailable            ErrorCode = 15
@@ -27,7 +28,14 @@ const (
 	ErrNotEnoughReplicas                  ErrorCode = 19
 	ErrNotEnoughReplicasAfterAppend       ErrorCode = 20
 	ErrInvalidRequiredAcks                ErrorCode = 21
+	ErrIllegalGeneration                  ErrorCode = 22
+	ErrInconsistentGroupProtocol          ErrorCode = 23
+	ErrInvalidGroupID                     ErrorCode = 24
+	ErrUnknownMemberID                    ErrorCode = 25
+	ErrInvalidSessionTimeout              ErrorCode = 26
+	ErrRebalanceInProgress                ErrorCode = 27
 	ErrTopicAuthorizationFailed           ErrorCode = 29
+	ErrGroupAuthorizationFailed           ErrorCode = 30
 	ErrClusterAuthorizationFailed         ErrorCode = 31
 	ErrInvalidTimestamp                   ErrorCode = 32
 	ErrUnsupportedVersion                 ErrorCode = 35
@@ -52,6 +60,8 @@ const (
 	ErrKafkaStorageError                  ErrorCode = 56
 	ErrLogDirNotFound                     ErrorCode = 57
 	ErrUnknownProducerID                  ErrorCode = 59
+	ErrNonEmptyGroup                      ErrorCode = 68
+	ErrGroupIDNotFound                    ErrorCode = 69
 	ErrFetchSessionIDNotFound             ErrorCode = 70
 	ErrInvalidFetchSessionEpoch           ErrorCode = 71
 	ErrListenerNotFound                   ErrorCode = 72
@@ -61,8 +71,12 @@ const (
 	ErrUnsupportedCompressionType         ErrorCode = 76
 	ErrStaleBrokerEpoch                   ErrorCode = 77
 	ErrOffsetNotAvailable                 ErrorCode = 78
+	ErrMemberIDRequired                   ErrorCode = 79
+	ErrGroupMaxSizeReached                ErrorCode = 81
+	ErrFencedInstanceID                   ErrorCode = 82
 	ErrElectionNotNeeded                  ErrorCode = 84
 	ErrNoReassignmentInProgress           ErrorCode = 85
+	ErrGroupSubscribedToTopic             ErrorCode = 86
 	ErrInvalidRecord                      ErrorCode = 87
 	ErrUnstableOffsetCommit               ErrorCode = 88
 	ErrThrottlingQuotaExceeded            ErrorCode = 89
@@ -96,6 +110,7 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrBrokerNotAvailable:                 {"BROKER_NOT_AVAILABLE", "The broker is not available."},
 	ErrReplicaNotAvailable:                {"REPLICA_NOT_AVAILABLE", "The replica is not available for the requested topic-partition. Produce/Fetch requests and other requests intended only for the leader or follower return NOT_LEADER_OR_FOLLOWER if the broker is not a replica of the topic-partition."},
 	ErrMessageTooLarge:                    {"MESSAGE_TOO_LARGE", "The request included a message larger than the max message size the server will accept."},
+	ErrOffsetMetadataTooLarge:             {"OFFSET_METADATA_TOO_LARGE", "The metadata field of the offset request was too large."},
 	ErrNetworkException:                   {"NETWORK_EXCEPTION", "The server disconnected before a response was received."},
 	ErrCoordinatorLoadInProgress:          {"COORDINATOR_LOAD_IN_PROGRESS", "The coordinator is loading and hence can't process requests."},
 	ErrCoordinatorNotAvailable:            {"COORDINATOR_NOT_AVAILABLE", "The coordinator is not available."},
@@ -105,7 +120,14 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrNotEnoughReplicas:                  {"NOT_ENOUGH_REPLICAS", "Messages are rejected since there are fewer in-sync replicas than required."},
 	ErrNotEnoughReplicasAfterAppend:       {"NOT_ENOUGH_REPLICAS_AFTER_APPEND", "Messages are written to the log, but to fewer in-sync replicas than required."},
 	ErrInvalidRequiredAcks:                {"INVALID_REQUIRED_ACKS", "Produce request specified an invalid value for required acks."},
+	ErrIllegalGeneration:                  {"ILLEGAL_GENERATION", "Specified group generation id is not valid."},
+	ErrInconsistentGroupProtocol:          {"INCONSISTENT_GROUP_PROTOCOL", "The group member's supported protocols are incompatible with those of existing members or first group member tried to join with empty protocol type or empty protocol list."},
+	ErrInvalidGroupID:                     {"INVALID_GROUP_ID", "The group id is invalid."},
+	ErrUnknownMemberID:                    {"UNKNOWN_MEMBER_ID", "The coordinator is not aware of this member."},
+	ErrInvalidSessionTimeout:              {"INVALID_SESSION_TIMEOUT", "The session timeout is not within the range allowed by the broker (as configured by group.min.session.timeout.ms and group.max.session.timeout.ms)."},
+	ErrRebalanceInProgress:                {"REBALANCE_IN_PROGRESS", "The group is rebalancing, so a rejoin is needed."},
 	ErrTopicAuthorizationFailed:           {"TOPIC_AUTHORIZATION_FAILED", "Topic authorization failed."},
+	ErrGroupAuthorizationFailed:           {"GROUP_AUTHORIZATION_FAILED", "Group authorization failed."},
 	ErrClusterAuthorizationFailed:         {"CLUSTER_AUTHORIZATION_FAILED", "Cluster authorization failed."},
 	ErrInvalidTimestamp:                   {"INVALID_TIMESTAMP", "The timestamp of the message is out of acceptable range."},
 	ErrUnsupportedVersion:                 {"UNSUPPORTED_VERSION", "The version of API is not supported."},
@@ -130,6 +152,8 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrKafkaStorageError:                  {"KAFKA_STORAGE_ERROR", "Disk error when trying to access log file on the disk."},
 	ErrLogDirNotFound:                     {"LOG_DIR_NOT_FOUND", "The user-specified log directory is not found in the broker config."},
 	ErrUnknownProducerID:                  {"UNKNOWN_PRODUCER_ID", "This exception is raised by the broker if it could not locate the producer metadata associated with the producerId in question."},
+	ErrNonEmptyGroup:                      {"NON_EMPTY_GROUP", "The group is not empty."},
+	ErrGroupIDNotFound:                    {"GROUP_ID_NOT_FOUND", "The group id does not exist."},
 	ErrFetchSessionIDNotFound:             {"FETCH_SESSION_ID_NOT_FOUND", "The fetch session ID was not found."},
 	ErrInvalidFetchSessionEpoch:           {"INVALID_FETCH_SESSION_EPOCH", "The fetch session epoch is invalid."},
 	ErrListenerNotFound:                   {"LISTENER_NOT_FOUND", "There is no listener on the leader broker that matches the listener on which metadata request was processed."},
@@ -139,8 +163,12 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrUnsupportedCompressionType:         {"UNSUPPORTED_COMPRESSION_TYPE", "The requesting client does not support the compression type of given partition."},
 	ErrStaleBrokerEpoch:                   {"STALE_BROKER_EPOCH", "Broker epoch has changed."},
 	ErrOffsetNotAvailable:                 {"OFFSET_NOT_AVAILABLE", "The leader high watermark has not caught up from a recent leader election so the offsets cannot be guaranteed to be monotonically increasing."},
+	ErrMemberIDRequired:                   {"MEMBER_ID_REQUIRED", "The group member needs to have a valid member id before actually entering a consumer group."},
+	ErrGroupMaxSizeReached:                {"GROUP_MAX_SIZE_REACHED", "The group has reached its maximum size."},
+	ErrFencedInstanceID:                   {"FENCED_INSTANCE_ID", "The broker rejected this static consumer since another consumer with the same group.instance.id has registered with a different member.id."},
 	ErrElectionNotNeeded:                  {"ELECTION_NOT_NEEDED", "Leader election not needed for topic partition."},
 	ErrNoReassignmentInProgress:           {"NO_REASSIGNMENT_IN_PROGRESS", "No partition reassignment is in progress."},
+	ErrGroupSubscribedToTopic:             {"GROUP_SUBSCRIBED_TO_TOPIC", "Deleting offsets of a topic is forbidden while the consumer group is actively subscribed to it."},
 	ErrInvalidRecord:                      {"INVALID_RECORD", "This record has failed the validation on broker and hence will be rejected."},
 	ErrUnstableOffsetCommit:               {"UNSTABLE_OFFSET_COMMIT", "There are unstable offsets that need to be cleared."},
 	ErrThrottlingQuotaExceeded:            {"THROTTLING_QUOTA_EXCEEDED", "The throttling quota has been exceeded."},

@@ -45,6 +45,7 @@ func (r *Roles) Apply(img *meta.Image) {
 	r.parallel(len(p.jobs), func(i int) { r.run(p.jobs[i], p.first) })
 	r.table.change(p.put, nil)
 	r.image = img
+	r.observed(img) // before anybody who waits for this image goes on
 	r.applied.Store(img.Index)
 
 	r.mu.Lock()

@@ -51,12 +51,13 @@ type Roles struct {
 	workers int
 	table   *table
 
-	apply   sync.Mutex  // one image at a time
-	image   *meta.Image // the last applied; guarded by apply
-	configs configs     // guarded by apply
-	stop    func()      // of the watch; guarded by apply
-	closed  atomic.Bool // no more images are applied
-	applied atomic.Uint64
+	apply     sync.Mutex          // one image at a time
+	image     *meta.Image         // the last applied; guarded by apply
+	configs   configs             // guarded by apply
+	stop      func()              // of the watch; guarded by apply
+	observers []func(*meta.Image) // guarded by apply
+	closed    atomic.Bool         // no more images are applied
+	applied   atomic.Uint64
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when applied grows; guarded by mu

@@ -1,0 +1,30 @@
+// Package coordinator runs the state machines of room group: one shard for each
+// partition of __consumer_offsets that this broker leads.
+//
+// It owns the order of operations, appends and answers; the loading of a partition
+// when this broker begins to lead it, and the giving up when it no longer does; one
+// timer a shard. It must not know requests (room api) nor the rules of groups (room
+// group).
+//
+// A shard takes one operation at a time: the state machine decides, what it wants
+// written is appended, and the outcome is told to it, all under the shard's lock.
+// Answers go out once everything that the shard wrote before them is visible: at
+// once, or after the flush where the topic asks for one. So nobody is told what a
+// power failure may still take, reads included.
+//
+// Loading reads the partition from its start in pieces of loadBytes, loadsAtOnce
+// partitions at a time; meanwhile the answer is COORDINATOR_LOAD_IN_PROGRESS. A
+// record that can't be understood is counted, logged and passed over.
+//
+// __consumer_offsets has cleanup.policy=compact. Until the broker compacts, its
+// partitions only grow; every load reads all of them.
+//
+// Invariants:
+//   - Two shards of one partition are never active at once; a shard belongs to one
+//     leader epoch.
+//   - A parked request is answered when its shard ends.
+//
+// Lock order: Coordinator.mu, then shard.mu, then the partition's locks. shard.mu
+// covers memory and the log's write; flushes are asked for and answers are sent
+// without it.
+package coordinator
