@@ -11,6 +11,7 @@ import (
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/admin"
 	"github.com/mortisemq/mortise/core/internal/api"
+	"github.com/mortisemq/mortise/core/internal/coordinator"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
@@ -50,6 +51,7 @@ type Broker struct {
 	files         *commitlog.Files
 	purgatory     *purgatory.Purgatory
 	roles         *reconcile.Roles
+	groups        *coordinator.Coordinator
 	listeners     []net.Listener // as Options.Listeners
 	epoch         kafka.BrokerEpoch
 	api           *api.API

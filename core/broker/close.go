@@ -53,6 +53,9 @@ func (b *Broker) stopServing(ctx context.Context, note func(string, error)) {
 	if b.purgatory != nil {
 		b.purgatory.Close()
 	}
+	if b.groups != nil {
+		b.groups.Close()
+	}
 	if b.api != nil {
 		b.api.Close()
 	}
@@ -70,6 +73,7 @@ func (b *Broker) drain(ctx context.Context) error {
 		return err
 	case <-patience:
 		b.purgatory.Close()
+		b.groups.Close()
 		return <-done
 	}
 }

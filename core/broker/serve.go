@@ -37,7 +37,7 @@ func (b *Broker) serve() {
 	o := &b.options
 	c := b.config()
 	b.api = api.New(api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
-		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs,
+		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Groups: b.groups,
 		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: o.Log, Metrics: o.Metrics, OpenFiles: openFileLimit()})
 	b.server = server.New(server.Options{Handler: b.api, Log: o.Log, Clock: o.Clock, Metrics: o.Metrics,
 		Limits: b.limits, Budget: quota.NewBudget(quota.Limit(c.QueuedMaxRequestBytes)),

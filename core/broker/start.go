@@ -6,6 +6,8 @@ import (
 
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/internal/admin"
+	"github.com/mortisemq/mortise/core/internal/api"
+	"github.com/mortisemq/mortise/core/internal/coordinator"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
@@ -78,7 +80,14 @@ func (b *Broker) recover(ctx context.Context) error {
 		Clock:     o.Clock, Log: o.Log, Metrics: o.Metrics, RecoveryThreads: c.NumRecoveryThreadsPerDataDir})
 	b.shown.roles.Store(b.roles)
 	defer b.logRecovery()()
-	return b.roles.Start(ctx)
+	if err := b.roles.Start(ctx); err != nil {
+		return err
+	}
+	b.groups = coordinator.New(coordinator.Options{Self: o.NodeID, Roles: b.roles, NewUUID: api.NewUUID,
+		Config: func() coordinator.Config { return api.GroupConfig(b.config()) },
+		Clock:  o.Clock, Log: o.Log, Metrics: o.Metrics})
+	b.roles.Observe(b.groups.Apply)
+	return nil
 }
 
 // register makes the broker known with its bound ports, and waits for the roles

@@ -33,6 +33,8 @@ type Broker struct {
 	NumRecoveryThreadsPerDataDir int
 	ProducerIDExpirationMS       int64
 
+	Groups Groups
+
 	Fsync bool // mortise.durability is fsync
 }
 
@@ -59,6 +61,7 @@ func newBroker(value func(name string) Value) *Broker {
 		LogRetentionCheckIntervalMS:          number("log.retention.check.interval.ms"),
 		NumRecoveryThreadsPerDataDir:         int(number("num.recovery.threads.per.data.dir")),
 		ProducerIDExpirationMS:               number("producer.id.expiration.ms"),
+		Groups:                               newGroups(value),
 		Fsync:                                value(DurabilityKey).Text == DurabilityFsync,
 	}
 }

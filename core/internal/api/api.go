@@ -6,6 +6,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/coordinator"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
@@ -24,10 +25,12 @@ type Deps struct {
 	Roles     *reconcile.Roles
 	Purgatory *purgatory.Purgatory
 	Dirs      *logdir.Set
-	Config    func() *config.Resolver
-	Clock     clock.Clock
-	Log       *slog.Logger      // nil: nothing is logged
-	Metrics   *metrics.Registry // nil: a private one
+	// Groups coordinates groups; nil: nobody here does.
+	Groups  *coordinator.Coordinator
+	Config  func() *config.Resolver
+	Clock   clock.Clock
+	Log     *slog.Logger      // nil: nothing is logged
+	Metrics *metrics.Registry // nil: a private one
 
 	// Authorizer says who may do what; nil: everybody everything.
 	Authorizer Authorizer

@@ -57,8 +57,11 @@ func (a *API) authorizeCluster(r *wire.Request, op Operation) bool {
 // bit for each number.
 func (a *API) allowedOperations(r *wire.Request, t ResourceType, name string) int32 {
 	all := []Operation{OpRead, OpWrite, OpCreate, OpDelete, OpAlter, OpDescribe, OpDescribeConfigs, OpAlterConfigs}
-	if t == ResourceCluster {
+	switch t {
+	case ResourceCluster:
 		all = []Operation{OpCreate, OpAlter, OpDescribe, OpClusterAction, OpDescribeConfigs, OpAlterConfigs, OpIdempotentWrite}
+	case ResourceGroup:
+		all = []Operation{OpRead, OpDelete, OpDescribe, OpDescribeConfigs, OpAlterConfigs}
 	}
 	var bits int32
 	for _, op := range all {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mortisemq/mortise/core/internal/coordinator"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 )
@@ -111,6 +112,9 @@ func (c *topicCreator) create(ctx context.Context, names []string) {
 	var topics []meta.NewTopic
 	for _, name := range names {
 		t := meta.NewTopic{Name: name, PartitionCount: b.NumPartitions, ReplicationFactor: b.DefaultReplicationFactor}
+		if name == coordinator.Topic {
+			t = c.a.offsetsTopic(img)
+		}
 		why := room.take(&t)
 		if other := seen.find(name); why == nil && other != "" {
 			why = kafka.ErrInvalidTopic.Err(collisionText(name, other))

@@ -1,0 +1,51 @@
+package config
+
+// groupKeys say how consumer groups and their offsets are kept.
+func groupKeys() []Key {
+	return []Key{
+		readOnly(true, brokerKey("group.min.session.timeout.ms", Int, "6000", nil, "Shortest session timeout in ms that members of groups may ask for.")),
+		readOnly(true, brokerKey("group.max.session.timeout.ms", Int, "1800000", nil, "Longest session timeout in ms that members of groups may ask for.")),
+		readOnly(true, brokerKey("group.initial.rebalance.delay.ms", Int, "3000", nil, "How long in ms the first rebalance of an empty group waits for more members.")),
+		readOnly(true, brokerKey("group.max.size", Int, "2147483647", atLeast(1), "Members of one group.")),
+		readOnly(true, brokerKey("offset.metadata.max.bytes", Int, "4096", nil, "Longest text that a committed offset can have with it.")),
+		readOnly(true, brokerKey("offsets.retention.minutes", Int, "10080", atLeast(1), "How long in minutes committed offsets are kept after their group became empty.")),
+		readOnly(true, brokerKey("offsets.retention.check.interval.ms", Long, "600000", atLeast(1), "How often in ms it is checked which committed offsets have expired.")),
+		readOnly(true, brokerKey("offsets.topic.num.partitions", Int, "50", atLeast(1), "Partitions of __consumer_offsets when it is made.")),
+		readOnly(true, brokerKey("offsets.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __consumer_offsets when it is made; as many as there are brokers, if fewer.")),
+		readOnly(true, brokerKey("offsets.topic.segment.bytes", Int, "104857600", atLeast(1), "segment.bytes of __consumer_offsets when it is made.")),
+		readOnly(true, brokerKey("offsets.topic.compression.codec", Int, "0", between(0, 4), "Codec of the records of __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.")),
+	}
+}
+
+// Groups is what the keys of groups say.
+type Groups struct {
+	MinSessionMS, MaxSessionMS int32
+	InitialDelayMS             int64
+	MaxSize                    int
+	MetadataMaxBytes           int
+	RetentionMS                int64
+	CheckIntervalMS            int64
+
+	TopicPartitions        int32
+	TopicReplicationFactor int16
+	TopicSegmentBytes      int64
+	TopicCodec             int8
+}
+
+// newGroups puts effective values into their fields.
+func newGroups(value func(name string) Value) Groups {
+	number := func(name string) int64 { return value(name).Int }
+	return Groups{
+		MinSessionMS:           int32(number("group.min.session.timeout.ms")),
+		MaxSessionMS:           int32(number("group.max.session.timeout.ms")),
+		InitialDelayMS:         number("group.initial.rebalance.delay.ms"),
+		MaxSize:                int(number("group.max.size")),
+		MetadataMaxBytes:       int(number("offset.metadata.max.bytes")),
+		RetentionMS:            number("offsets.retention.minutes") * minuteMS,
+		CheckIntervalMS:        number("offsets.retention.check.interval.ms"),
+		TopicPartitions:        int32(number("offsets.topic.num.partitions")),
+		TopicReplicationFactor: int16(number("offsets.topic.replication.factor")),
+		TopicSegmentBytes:      number("offsets.topic.segment.bytes"),
+		TopicCodec:             int8(number("offsets.topic.compression.codec")),
+	}
+}
