@@ -5,6 +5,5 @@
 // made of: it is handed functions.
 //
 // Invariants: a second stop signal, unless it is the first one's echo, ends the
-// wait at once; a reload that fails
-// leaves everything as it was.
+// wait at once; a reload that fails leaves everything as it was.
 package daemon
