@@ -32,7 +32,7 @@ func (l *Log) read(from kafka.Offset, o ReadOptions, committed bool) (_ Slice, a
 	if err := l.usable(); err != nil {
 		return Slice{}, nil, err
 	}
-	empty := Slice{FirstBatchBase: from, Next: from}
+	empty := Slice{Next: from}
 	for {
 		end := l.EndOffset()
 		list := l.list()
@@ -54,7 +54,7 @@ func (l *Log) read(from kafka.Offset, o ReadOptions, committed bool) (_ Slice, a
 			empty.FirstTooLarge = found.TooLarge
 			return empty, nil, nil
 		case err == nil:
-			return Slice{Range: found.Range, FirstBatchBase: found.First, Next: found.Next, FirstTooLarge: found.TooLarge}, aborted, nil
+			return Slice{Range: found.Range, Next: found.Next, FirstTooLarge: found.TooLarge}, aborted, nil
 		case errors.Is(err, segment.ErrDeleted): // look at the log as it is now
 			if err := l.usable(); err != nil {
 				return Slice{}, nil, err

@@ -68,10 +68,9 @@ type ReadOptions struct {
 type Slice struct {
 	// Range is nil when there is nothing to return. The caller releases it.
 	Range *Range
-	// FirstBatchBase is the base offset of the first batch. Next is where to read
-	// on: the offset after the last batch, or a later one if there is a gap behind
-	// it. Both are the offset asked for when Range is nil.
-	FirstBatchBase, Next kafka.Offset
+	// Next is where to read on: the offset after the last batch, or a later one if
+	// there is a gap behind it. It is the offset asked for when Range is nil.
+	Next kafka.Offset
 	// FirstTooLarge: the first batch is larger than MaxBytes and was left out.
 	FirstTooLarge bool
 }

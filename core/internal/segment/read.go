@@ -15,10 +15,10 @@ type Request struct {
 // Found is what Read found.
 type Found struct {
 	Range *Range // nil: nothing fits
-	// First is the base of the first batch. Next is where to read on: the offset
-	// after the last batch, or a later one if there is a gap behind it.
-	First, Next kafka.Offset
-	TooLarge    bool // the first batch is larger than MaxBytes
+	// Next is where to read on: the offset after the last batch, or a later one if
+	// there is a gap behind it.
+	Next     kafka.Offset
+	TooLarge bool // the first batch is larger than MaxBytes
 }
 
 // Read finds whole batches from the one that holds From, and keeps the file for
@@ -75,7 +75,7 @@ func (s *Segment) locate(h *handle, l *lookup, r Request) (Found, error) {
 		s.toEntry(&sc, l.offsets.floor(s.rel(r.From)), 0)
 		head, err := sc.seek(r.From)
 		if err != nil || head == nil {
-			return Found{First: r.From, Next: r.From}, err
+			return Found{Next: r.From}, err
 		}
 		l.start = mark{int64(r.From), int64(head.BaseOffset()), sc.pos}
 	}
@@ -91,11 +91,10 @@ func (s *Segment) locate(h *handle, l *lookup, r Request) (Found, error) {
 			return Found{}, err
 		}
 	}
-	f := Found{First: kafka.Offset(l.start.offset), Next: kafka.Offset(end.prev)}
-	if end.pos <= l.start.pos { // the first batch is too large
-		f.TooLarge, f.Next = true, r.From
-		if !r.MinOne || l.end.pos <= l.start.pos {
-			f.First, f.TooLarge = r.From, l.end.pos > l.start.pos
+	f := Found{Next: kafka.Offset(end.prev)}
+	if end.pos <= l.start.pos { // the first batch is too large, or there is none below Upper
+		f.TooLarge, f.Next = l.end.pos > l.start.pos, r.From
+		if !r.MinOne || !f.TooLarge {
 			return f, nil
 		}
 		sc.pos = l.start.pos
