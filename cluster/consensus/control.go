@@ -100,7 +100,11 @@ func (g *Group) AllocateProducerIDs(ctx context.Context) (meta.ProducerIDBlock, 
 
 // RegisterBroker implements meta.Registrar.
 func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.BrokerEpoch, error) {
-	c := &metadata.RegisterBroker{ID: b.ID, Rack: b.Rack, LogDirs: b.LogDirs, CleanShutdown: b.CleanShutdown}
+	c := &metadata.RegisterBroker{ID: b.ID, Rack: b.Rack, LogDirs: b.LogDirs,
+		CleanShutdown: b.CleanShutdown, ProducerIDs: b.ProducerIDs}
+	for _, l := range b.LaterEpochs {
+		c.LaterEpochs = append(c.LaterEpochs, metadata.LogEpoch(l))
+	}
 	for _, e := range b.Endpoints {
 		c.Endpoints = append(c.Endpoints, metadata.Endpoint(e))
 	}

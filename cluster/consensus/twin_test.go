@@ -26,7 +26,8 @@ func TestDecidesAsTheTwinDoes(t *testing.T) {
 			}
 			for range 3 { // restarts, clean and not
 				r := meta.Registration{ID: 1, Rack: "r", CleanShutdown: random.IntN(2) == 0,
-					Endpoints: []meta.Endpoint{{Listener: "L", Host: "h", Port: 9}}}
+					Endpoints:   []meta.Endpoint{{Listener: "L", Host: "h", Port: 9}},
+					ProducerIDs: kafka.ProducerID(random.IntN(20_000))}
 				_, err1 := group.RegisterBroker(t.Context(), r)
 				_, err2 := twin.RegisterBroker(t.Context(), r)
 				if err1 != nil || err2 != nil {

@@ -33,11 +33,20 @@ type Bootstrap struct {
 
 // RegisterBroker is meta.Registrar.RegisterBroker.
 type RegisterBroker struct {
-	ID            kafka.BrokerID  `cbor:"1,keyasint"`
-	Rack          string          `cbor:"2,keyasint,omitempty"`
-	Endpoints     []Endpoint      `cbor:"3,keyasint,omitempty"`
-	LogDirs       []kafka.TopicID `cbor:"4,keyasint,omitempty"`
-	CleanShutdown bool            `cbor:"5,keyasint,omitempty"`
+	ID            kafka.BrokerID   `cbor:"1,keyasint"`
+	Rack          string           `cbor:"2,keyasint,omitempty"`
+	Endpoints     []Endpoint       `cbor:"3,keyasint,omitempty"`
+	LogDirs       []kafka.TopicID  `cbor:"4,keyasint,omitempty"`
+	CleanShutdown bool             `cbor:"5,keyasint,omitempty"`
+	ProducerIDs   kafka.ProducerID `cbor:"6,keyasint,omitempty"`
+	LaterEpochs   []LogEpoch       `cbor:"7,keyasint,omitempty"`
+}
+
+// LogEpoch is meta.LogEpoch.
+type LogEpoch struct {
+	TopicID   kafka.TopicID     `cbor:"1,keyasint"`
+	Partition int32             `cbor:"2,keyasint"`
+	Epoch     kafka.LeaderEpoch `cbor:"3,keyasint"`
 }
 
 // Endpoint is meta.Endpoint.

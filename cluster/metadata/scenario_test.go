@@ -43,6 +43,18 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// epochs are those of epochs=PARTITION:EPOCH/… of the topic with id 1.
+func (w words) epochs() (all []LogEpoch) {
+	for pair := range strings.SplitSeq(w.keys["epochs"], "/") {
+		if partition, epoch, ok := strings.Cut(pair, ":"); ok {
+			n, _ := strconv.Atoi(partition)
+			e, _ := strconv.Atoi(epoch)
+			all = append(all, LogEpoch{TopicID: topicID(1), Partition: int32(n), Epoch: kafka.LeaderEpoch(e)})
+		}
+	}
+	return all
+}
+
 // play runs a scenario and returns its text with the outputs it has now.
 func play(t *testing.T, text string) string {
 	s := &scenario{t: t, image: meta.Empty("")}
@@ -143,8 +155,10 @@ func (s *scenario) run(line string) {
 		s.apply(&Bootstrap{ClusterID: w.plain[0], Features: map[string]int16{"metadata.version": 33}})
 	case "register":
 		id, _ := strconv.Atoi(w.plain[0])
+		ids, _ := strconv.ParseInt(w.keys["ids"], 10, 64)
 		r := s.apply(&RegisterBroker{ID: kafka.BrokerID(id), CleanShutdown: w.keys["clean"] != "no",
-			Endpoints: []Endpoint{{Listener: "PLAINTEXT", Host: "b" + w.plain[0], Port: 9092}}})
+			Endpoints:   []Endpoint{{Listener: "PLAINTEXT", Host: "b" + w.plain[0], Port: 9092}},
+			ProducerIDs: kafka.ProducerID(ids), LaterEpochs: w.epochs()})
 		fmt.Fprintf(&s.out, "broker epoch %d\n", r.BrokerEpoch)
 	case "create":
 		c := &CreateTopics{Seed: uint64(w.number("seed", 0))}

@@ -11,7 +11,6 @@ import (
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
-	"github.com/mortisemq/mortise/core/meta"
 )
 
 // Start brings the broker up in the order of the package comment and returns
@@ -87,29 +86,5 @@ func (b *Broker) recover(ctx context.Context) error {
 		Config: func() coordinator.Config { return api.GroupConfig(b.config()) },
 		Clock:  o.Clock, Log: o.Log, Metrics: o.Metrics})
 	b.roles.Observe(b.groups.Apply)
-	return nil
-}
-
-// register makes the broker known with its bound ports, and waits for the roles
-// of the image that has it.
-func (b *Broker) register(ctx context.Context) error {
-	if b.options.Registrar == nil {
-		return nil
-	}
-	endpoints, err := b.endpoints()
-	if err != nil {
-		return err
-	}
-	r := meta.Registration{ID: b.options.NodeID, Rack: b.options.Rack, Endpoints: endpoints, CleanShutdown: true}
-	for _, d := range b.dirs.Dirs() {
-		r.LogDirs = append(r.LogDirs, d.ID)
-		r.CleanShutdown = r.CleanShutdown && d.Clean
-	}
-	if b.epoch, err = b.options.Registrar.RegisterBroker(ctx, r); err != nil {
-		return fmt.Errorf("register broker %d: %w", b.options.NodeID, err)
-	}
-	if err := b.roles.WaitApplied(ctx, b.image().Index); err != nil {
-		return fmt.Errorf("roles after registration: %w", err)
-	}
 	return nil
 }

@@ -196,20 +196,7 @@ func (c *Control) RegisterBroker(_ context.Context, r meta.Registration) (kafka.
 	var epoch kafka.BrokerEpoch
 	c.decide(false, func(now *meta.Image, e *meta.Edit) {
 		epoch = kafka.BrokerEpoch(now.Index + 1)
-		e.PutBroker(&meta.Broker{ID: r.ID, Epoch: epoch, Rack: r.Rack, Endpoints: r.Endpoints, LogDirs: r.LogDirs})
-		if r.CleanShutdown {
-			return
-		}
-		for t := range now.Topics() {
-			next := &meta.Topic{Name: t.Name, ID: t.ID, Partitions: slices.Clone(t.Partitions)}
-			for n := range next.Partitions {
-				if next.Partitions[n].Leader == r.ID {
-					next.Partitions[n].LeaderEpoch++
-					next.Partitions[n].PartitionEpoch++
-				}
-			}
-			e.PutTopic(next)
-		}
+		now.Register(e, &r, epoch)
 	})
 	return epoch, nil
 }
