@@ -121,7 +121,7 @@ func (b *Budget) evict(states []*State, need int) {
 		if need <= 0 {
 			return
 		}
-		n := s.Evict(high, need)
+		n := s.evict(high, need)
 		need -= n
 		b.evicted.Add(uint64(n))
 		b.gave(s, n)
@@ -152,8 +152,8 @@ func (s *State) idleSince(ms int64) (n int) {
 	return n
 }
 
-// Evict forgets at most limit producers that were not used after ms.
-func (s *State) Evict(ms int64, limit int) (n int) {
+// evict forgets at most limit producers that were not used after ms.
+func (s *State) evict(ms int64, limit int) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, e := range s.producers {

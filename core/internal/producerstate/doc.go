@@ -23,7 +23,7 @@
 // Invariants: a producer with an open transaction is never expired or evicted;
 // the five last batches of a producer are in the order of their offsets.
 //
-// Concurrency: a State belongs to its log's append lock, except Info and Evict. A
-// Budget is shared by all logs. Lock order: State.mu, then Budget.mu is never
-// taken with it held; Budget calls State.Evict without holding its own lock.
+// Concurrency: a State is safe for concurrent use, but Check and the Appended that
+// follows it are one step only under the log's append lock. A Budget is shared by
+// all logs. Lock order: State.mu and Budget.mu are never held together.
 package producerstate
