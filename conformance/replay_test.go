@@ -1,10 +1,12 @@
 package conformance_test
 
 import (
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mortisemq/mortise/cluster/nodetest"
 	"github.com/mortisemq/mortise/conformance/transcript"
 	"github.com/mortisemq/mortise/core/brokertest"
 )
@@ -12,7 +14,19 @@ import (
 // mismatchesShown bounds what one failing transcript prints.
 const mismatchesShown = 25
 
-// TestTranscripts plays every transcript against a fresh Mortise and compares with what a real Kafka 4.4 answered.
+// targets are what transcripts are played against, fresh for each: a broker whose
+// cluster decides in memory, and a whole node with its control plane.
+var targets = []struct {
+	name  string
+	start func(t *testing.T) (dial func() (net.Conn, error))
+}{
+	{"broker", func(t *testing.T) func() (net.Conn, error) {
+		return brokertest.Start(t, brokertest.Options{Loopback: true}).Dial
+	}},
+	{"node", func(t *testing.T) func() (net.Conn, error) { return nodetest.Start(t, nodetest.Options{}).Dial }},
+}
+
+// TestTranscripts plays every transcript and compares with what a real Kafka 4.4 answered.
 func TestTranscripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txt")
 	if err != nil {
@@ -22,23 +36,24 @@ func TestTranscripts(t *testing.T) {
 		t.Fatal("no transcripts found, want some in testdata")
 	}
 	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			t.Parallel()
-			replay(t, path)
-		})
+		f, err := transcript.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range targets {
+			t.Run(strings.TrimSuffix(filepath.Base(path), ".txt")+"/"+target.name, func(t *testing.T) {
+				t.Parallel()
+				replay(t, f, target.start(t))
+			})
+		}
 	}
 }
 
-func replay(t *testing.T, path string) {
-	f, err := transcript.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := brokertest.Start(t, brokertest.Options{Loopback: true})
-	bad, err := transcript.Replay(f, b.Dial)
+func replay(t *testing.T, f *transcript.File, dial func() (net.Conn, error)) {
+	bad, err := transcript.Replay(f, dial)
 	for i, m := range bad {
 		if i == mismatchesShown {
-			t.Errorf("%s: %d more answers differ", path, len(bad)-i)
+			t.Errorf("%d more answers differ", len(bad)-i)
 			break
 		}
 		t.Error(m)

@@ -42,7 +42,8 @@
 // KIP-320). A broker that stopped cleanly starts with the very log that it stopped
 // with, so its epochs stay. After any other stop it may have lost its tail: then
 // every partition that it leads gets a new epoch before it serves (RegisterBroker
-// without CleanShutdown).
+// without CleanShutdown). Files that came from another cluster may hold later epochs
+// than this one gave: epochs then go beyond those (LaterEpochs).
 //
 // Kafka's epochs rise at a clean start too, but for another reason: there the
 // controller moves leaders away when a broker stops and back when it starts, and
