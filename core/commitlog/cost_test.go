@@ -88,7 +88,7 @@ func TestSequentialFetchCostsOneRead(t *testing.T) {
 	b := newBench(t, count, func(o *Options) {
 		o.Dir, o.Config.SegmentBytes = t.TempDir()+"/t-0", 16<<20
 	})
-	b.fill(1200, 32<<10) // 64 KiB batches, five segments
+	b.fill(300, 32<<10) // 64 KiB batches, two segments
 	b.reopen(true)
 	var at kafka.Offset
 	fetch := func() {

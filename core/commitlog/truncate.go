@@ -7,16 +7,9 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
-// Truncate drops everything from offset to on: what a follower does with records
-// that its leader does not have. Inside a batch it drops the whole batch. Ranges in
-// flight keep their bytes. The owner must write the recovery point's checkpoint
-// before it appends again: damage
-// below it is refused.
-//
-// Unlike all else that holds the append lock, it waits for the disk: what was cut
-// off must not come back between newer data. Followers do it after a change of
-// leader, when they append nothing.
-func (l *Log) Truncate(to kafka.Offset) error {
+// alone runs f, which changes what the log holds, beside nothing but readers. f is
+// called with ctl and mu held.
+func (l *Log) alone(f func() error) error {
 	l.ctl.Lock()
 	defer l.ctl.Unlock()
 	l.mu.Lock()
@@ -24,6 +17,23 @@ func (l *Log) Truncate(to kafka.Offset) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
+	return f()
+}
+
+// Truncate drops everything from offset to on: what a follower does with records
+// that its leader does not have. Inside a batch it drops the whole batch. Ranges in
+// flight keep their bytes. The owner must write the recovery point's checkpoint
+// before it appends again: damage below it is refused.
+//
+// Unlike all else that holds the append lock, it waits for the disk: what was cut
+// off must not come back between newer data. Followers do it after a change of
+// leader, when they append nothing.
+func (l *Log) Truncate(to kafka.Offset) error {
+	return l.alone(func() error { return l.truncate(to) })
+}
+
+// truncate is Truncate. Caller holds ctl and mu.
+func (l *Log) truncate(to kafka.Offset) error {
 	if to >= l.EndOffset() {
 		return nil
 	}
@@ -95,14 +105,7 @@ func (l *Log) afterCut(end kafka.Offset) error {
 // must write the checkpoints of the start and the recovery point before it appends
 // again: a start behind the end makes Open give the data up.
 func (l *Log) TruncateFullyAndStartAt(offset kafka.Offset) error {
-	l.ctl.Lock()
-	defer l.ctl.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.usable(); err != nil {
-		return err
-	}
-	return l.truncateFully(offset)
+	return l.alone(func() error { return l.truncateFully(offset) })
 }
 
 // truncateFully is TruncateFullyAndStartAt. Caller holds ctl and mu.
@@ -140,13 +143,11 @@ func (l *Log) startOver(offset kafka.Offset) error {
 // SetStartOffset moves the log start forward (DeleteRecords). Segments that end
 // before it are deleted; one that holds it stays whole.
 func (l *Log) SetStartOffset(offset kafka.Offset) error {
-	l.ctl.Lock()
-	defer l.ctl.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.usable(); err != nil {
-		return err
-	}
+	return l.alone(func() error { return l.setStart(offset) })
+}
+
+// setStart is SetStartOffset. Caller holds ctl and mu.
+func (l *Log) setStart(offset kafka.Offset) error {
 	if offset <= l.StartOffset() {
 		return nil
 	}
@@ -165,13 +166,11 @@ func (l *Log) SetStartOffset(offset kafka.Offset) error {
 // DeleteOldest deletes the n oldest segments, never the active one, and moves the
 // log start behind them. The files go after FileDeleteDelayMS.
 func (l *Log) DeleteOldest(n int, reason string) error {
-	l.ctl.Lock()
-	defer l.ctl.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.usable(); err != nil {
-		return err
-	}
+	return l.alone(func() error { return l.deleteOldest(n, reason) })
+}
+
+// deleteOldest is DeleteOldest. Caller holds ctl and mu.
+func (l *Log) deleteOldest(n int, reason string) error {
 	if have := len(l.list()); n < 0 || n >= have {
 		return fmt.Errorf("%s: delete %d segments of %d, the active one can't go: %w", l.tp, n, have, ErrOffsetOutOfRange)
 	}
