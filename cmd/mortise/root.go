@@ -54,7 +54,7 @@ Start a broker with data under ./mortise-data, make a topic, write and read:
 	flags := root.PersistentFlags()
 	flags.VarP(&a.format, "output", "o", "form of the result: text for people, json for scripts")
 	complete(root, "output", string(output.Text), string(output.JSON))
-	root.AddCommand(serveCommand(a), topicCommand(a), produceCommand(a), consumeCommand(a),
+	root.AddCommand(serveCommand(a), topicCommand(a), consumerGroupCommand(a), produceCommand(a), consumeCommand(a),
 		configCommand(a), logCommand(a), versionCommand(a))
 	asUsageErrors(root)
 	return root
