@@ -130,6 +130,26 @@ func TestTricklingFrame(t *testing.T) {
 	})
 }
 
+// A pipeline whose reads always end inside a frame makes progress: the time of a
+// frame is not that of the one before it.
+func TestBusyPipelineIsNotLate(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		c := w.dial()
+		var stream []byte
+		for id := range int32(101) {
+			stream = append(stream, frame(id, []byte("x"))...)
+		}
+		size := len(stream) / 101
+		w.send(c, stream[:size/2])
+		for id := range int32(100) {
+			time.Sleep(time.Second) // fake time
+			at := int(id)*size + size/2
+			w.send(c, stream[at:at+size])
+			expect(t, c, id, []byte("x"))
+		}
+	})
+}
+
 func TestIdleConnectionIsClosedAndAWaitingOneIsNot(t *testing.T) {
 	p := newParker()
 	inWorld(t, Options{Handler: p, Limits: limits(Limits{IdleTimeout: 2 * time.Minute})}, func(w *world) {

@@ -178,6 +178,7 @@ func (r *reader) parse() error {
 		switch {
 		case len(rest) >= total:
 			r.r += total
+			r.started = time.Time{} // what follows is another frame, with time of its own
 			r.mem.hold()
 			err = r.start(r.mem, rest[lengthSize:total:total])
 		case total <= smallFrame:
