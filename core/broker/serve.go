@@ -11,6 +11,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/quota"
 	"github.com/mortisemq/mortise/core/internal/retention"
 	"github.com/mortisemq/mortise/core/internal/server"
+	"github.com/mortisemq/mortise/core/meta"
 )
 
 // Bounds of the handles of segments when Options.OpenFiles is 0.
@@ -52,6 +53,9 @@ func (b *Broker) serve() {
 	}
 	if o.Retention != nil {
 		b.retention = retention.New(retention.Options{Partitions: b.roles.All, Retention: o.Retention,
+			Config: func(topic string) map[string]string {
+				return b.image().Config(meta.Resource{Type: meta.ResourceTopic, Name: topic})
+			},
 			Interval: func() time.Duration { return time.Duration(b.config().LogRetentionCheckIntervalMS) * time.Millisecond },
 			Clock:    o.Clock, Log: o.Log, Metrics: o.Metrics})
 		b.retention.Start()

@@ -1,6 +1,8 @@
 package retention
 
 import (
+	"maps"
+
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/sdk/storage"
@@ -8,7 +10,7 @@ import (
 
 // facts describes a partition's log for the question. ok is false when there is
 // nothing to ask: another broker leads, the topic does not delete, or it is empty.
-func facts(p *partition.Partition, nowMS int64) (f storage.LogFacts, ok bool) {
+func facts(p *partition.Partition, nowMS int64, config func(topic string) map[string]string) (f storage.LogFacts, ok bool) {
 	role, c := p.Role(), p.Config().Topic
 	if !role.Leading || p.Offline() != nil || !c.CleanupDelete {
 		return f, false
@@ -21,6 +23,7 @@ func facts(p *partition.Partition, nowMS int64) (f storage.LogFacts, ok bool) {
 		Topic: tp.Topic, Partition: tp.Partition, LeaderEpoch: int32(role.Epoch), NowMS: nowMS,
 		LogStart: int64(p.StartOffset()), HighWatermark: int64(p.HighWatermark()), LastStable: int64(p.LastStable()),
 		RetentionMS: c.RetentionMS, RetentionBytes: c.RetentionBytes,
+		Config: maps.Clone(config(tp.Topic)), // the plugin may do what it likes with it
 	}
 	for _, s := range p.Log().Segments() {
 		f.Segments = append(f.Segments, storage.SegmentFacts{

@@ -26,6 +26,8 @@ const deadline = 5 * time.Second
 type Options struct {
 	Partitions iter.Seq[*partition.Partition] // those of this broker
 	Retention  storage.Retention
+	// Config are the values that a topic itself has; nil: none are shown.
+	Config func(topic string) map[string]string
 	// Interval is log.retention.check.interval.ms; it is asked before each wait.
 	Interval func() time.Duration
 	Clock    clock.Clock       // nil: the system's
@@ -59,6 +61,9 @@ func New(o Options) *Scheduler {
 	}
 	if o.Metrics == nil {
 		o.Metrics = metrics.NewRegistry()
+	}
+	if o.Config == nil {
+		o.Config = func(string) map[string]string { return nil }
 	}
 	s := &Scheduler{
 		o:        o,
@@ -116,7 +121,7 @@ func (s *Scheduler) Run() {
 		if p.Offline() == nil {
 			p.Log().ExpireProducers(now)
 		}
-		f, ok := facts(p, now)
+		f, ok := facts(p, now, s.o.Config)
 		if !ok {
 			continue
 		}

@@ -171,3 +171,25 @@ func TestTopicsThatDoNotDeleteAreNotAsked(t *testing.T) {
 		t.Fatalf("asked %d times, log start %d", len(r.asked), r.p.StartOffset())
 	}
 }
+
+// A plugin gets the topic's own values, as a copy: they belong to the image.
+func TestOwnValuesAreShownAsACopy(t *testing.T) {
+	own := map[string]string{"mortise.example": "1"}
+	r := newRig(t, decide(func(_ context.Context, logs []storage.LogFacts) ([]storage.Verdict, error) {
+		if logs[0].Config["mortise.example"] != "1" {
+			t.Errorf("config %v, want the topic's own", logs[0].Config)
+		}
+		logs[0].Config["mortise.example"] = "2"
+		return nil, nil
+	}))
+	r.s.o.Config = func(topic string) map[string]string {
+		if topic != "t" {
+			t.Errorf("asked for the values of %q", topic)
+		}
+		return own
+	}
+	r.s.Run()
+	if len(r.asked) != 1 || own["mortise.example"] != "1" {
+		t.Errorf("asked %d times, the image's values are %v now", len(r.asked), own)
+	}
+}
