@@ -9,14 +9,15 @@ import (
 )
 
 // Edit collects changes to an image and makes the next one. The parts that do
-// not change are shared: an edit costs what it touches, not what there is. An
-// Edit belongs to one goroutine.
+// not change are shared: an edit costs what it touches, not what there is (brokers
+// and features are few and copied as a whole). An Edit belongs to one goroutine.
 type Edit struct {
 	next     Image
 	topics   *iradix.Txn[*Topic]
 	topicIDs *iradix.Txn[*Topic]
+	configs  *iradix.Txn[resourceConfig]
 
-	brokersOwned, configsOwned, featuresOwned bool
+	brokersOwned, featuresOwned bool
 }
 
 // Edit starts the change numbered index, which must be greater than i.Index.
@@ -24,14 +25,14 @@ func (i *Image) Edit(index uint64) *Edit {
 	if index <= i.Index {
 		panic("BUG: an image's index must grow")
 	}
-	e := &Edit{next: *i, topics: i.topics.Txn(), topicIDs: i.topicIDs.Txn()}
+	e := &Edit{next: *i, topics: i.topics.Txn(), topicIDs: i.topicIDs.Txn(), configs: i.configs.Txn()}
 	e.next.Index = index
 	return e
 }
 
 // Image is the next image. The Edit must not be used after it.
 func (e *Edit) Image() *Image {
-	e.next.topics, e.next.topicIDs = e.topics.Commit(), e.topicIDs.Commit()
+	e.next.topics, e.next.topicIDs, e.next.configs = e.topics.Commit(), e.topicIDs.Commit(), e.configs.Commit()
 	next := e.next
 	return &next
 }
@@ -82,17 +83,11 @@ func (e *Edit) RemoveBroker(id kafka.BrokerID) {
 // SetConfig replaces the dynamic config of a resource; an empty one removes it.
 // The edit keeps the map.
 func (e *Edit) SetConfig(r Resource, config map[string]string) {
-	if _, had := e.next.configs[r]; !had && len(config) == 0 {
-		return
-	}
-	if !e.configsOwned {
-		e.next.configs, e.configsOwned = maps.Clone(e.next.configs), true
-	}
 	if len(config) == 0 {
-		delete(e.next.configs, r)
+		e.configs.Delete(r.key(nil))
 		return
 	}
-	e.next.configs[r] = config
+	e.configs.Insert(r.key(nil), resourceConfig{r, config})
 }
 
 // SetFeature finalizes a feature at a level; level 0 removes it.

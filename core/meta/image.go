@@ -20,9 +20,9 @@ type Image struct {
 	NextProducerID kafka.ProducerID
 
 	brokers  map[kafka.BrokerID]*Broker
-	topics   *iradix.Tree[*Topic] // by name
-	topicIDs *iradix.Tree[*Topic] // by id
-	configs  map[Resource]map[string]string
+	topics   *iradix.Tree[*Topic]         // by name
+	topicIDs *iradix.Tree[*Topic]         // by id
+	configs  *iradix.Tree[resourceConfig] // by Resource.key
 	features map[string]int16
 
 	partitions int // in all topics
@@ -35,7 +35,7 @@ func Empty(clusterID string) *Image {
 		brokers:   map[kafka.BrokerID]*Broker{},
 		topics:    iradix.New[*Topic](),
 		topicIDs:  iradix.New[*Topic](),
-		configs:   map[Resource]map[string]string{},
+		configs:   iradix.New[resourceConfig](),
 		features:  map[string]int16{},
 	}
 }
@@ -111,6 +111,19 @@ type Resource struct {
 	Name string
 }
 
+// resourceConfig is the dynamic config of one resource.
+type resourceConfig struct {
+	resource Resource
+	values   map[string]string
+}
+
+// resourceKeyRoom is enough for the key of any topic, so that a look-up makes it on
+// the stack.
+const resourceKeyRoom = 256
+
+// key is the resource's key in a tree, appended to b.
+func (r Resource) key(b []byte) []byte { return append(append(b, byte(r.Type)), r.Name...) }
+
 // Broker finds a broker by id.
 func (i *Image) Broker(id kafka.BrokerID) (*Broker, bool) {
 	b, ok := i.brokers[id]
@@ -153,11 +166,23 @@ func (i *Image) PartitionCount() int { return i.partitions }
 
 // Config is the dynamic config of a resource: nil when it has none. The caller
 // must not change the map.
-func (i *Image) Config(r Resource) map[string]string { return i.configs[r] }
+func (i *Image) Config(r Resource) map[string]string {
+	var room [resourceKeyRoom]byte
+	c, _ := i.configs.Get(r.key(room[:0]))
+	return c.values
+}
 
-// ConfigResources are the resources that have a dynamic config, in no
-// particular order.
-func (i *Image) ConfigResources() iter.Seq[Resource] { return maps.Keys(i.configs) }
+// ConfigResources are the resources that have a dynamic config, by type and name.
+func (i *Image) ConfigResources() iter.Seq[Resource] {
+	return func(yield func(Resource) bool) {
+		it := i.configs.Root().Iterator()
+		for _, c, ok := it.Next(); ok; _, c, ok = it.Next() {
+			if !yield(c.resource) {
+				return
+			}
+		}
+	}
+}
 
 // Features are the finalized feature levels by name. The caller must not change
 // the map.
