@@ -11,6 +11,7 @@ import (
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/admin"
 	"github.com/mortisemq/mortise/core/internal/api"
+	"github.com/mortisemq/mortise/core/internal/compaction"
 	"github.com/mortisemq/mortise/core/internal/coordinator"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
@@ -57,6 +58,7 @@ type Broker struct {
 	api           *api.API
 	server        *server.Server
 	retention     *retention.Scheduler
+	compaction    *compaction.Scheduler
 
 	serving sync.WaitGroup // goroutines that serve listeners
 }

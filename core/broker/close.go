@@ -50,6 +50,9 @@ func (b *Broker) stopServing(ctx context.Context, note func(string, error)) {
 	if b.retention != nil {
 		b.retention.Close()
 	}
+	if b.compaction != nil {
+		b.compaction.Close()
+	}
 	if b.purgatory != nil {
 		b.purgatory.Close()
 	}

@@ -14,10 +14,10 @@
 // that includes it; and only then the first connection is accepted. So no client
 // ever meets a broker that does not know its partitions.
 //
-// Close goes the other way: no new connections, answers out, waiting requests
-// completed, logs flushed and closed, checkpoints and the mark of a clean
-// shutdown. When the context ends before, what is left is closed as it is, and
-// the next start recovers.
+// Close goes the other way: no new connections, answers out, retention and
+// compaction stopped, waiting requests completed, logs flushed and closed,
+// checkpoints and the mark of a clean shutdown. When the context ends before, what
+// is left is closed as it is, and the next start recovers.
 //
 // A change of the cluster that came through this broker is answered once its
 // roles are applied here (settled), so that a client that made a topic can write

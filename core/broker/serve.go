@@ -8,6 +8,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/api"
+	"github.com/mortisemq/mortise/core/internal/compaction"
 	"github.com/mortisemq/mortise/core/internal/quota"
 	"github.com/mortisemq/mortise/core/internal/retention"
 	"github.com/mortisemq/mortise/core/internal/server"
@@ -37,6 +38,7 @@ func (b *Broker) fileHandles() int {
 func (b *Broker) serve() {
 	o := &b.options
 	c := b.config()
+	b.compact() // first: it compares its checkpoints with logs that did not grow yet
 	b.api = api.New(api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
 		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Groups: b.groups,
 		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: o.Log, Metrics: o.Metrics, OpenFiles: openFileLimit()})
@@ -59,6 +61,26 @@ func (b *Broker) serve() {
 			Interval: func() time.Duration { return time.Duration(b.config().LogRetentionCheckIntervalMS) * time.Millisecond },
 			Clock:    o.Clock, Log: o.Log, Metrics: o.Metrics})
 		b.retention.Start()
+	}
+}
+
+// compact keeps the last values of compacted topics from now on.
+func (b *Broker) compact() {
+	if !b.config().Compaction.Enable {
+		return
+	}
+	o := &b.options
+	b.compaction = compaction.New(compaction.Options{Partitions: b.roles.All, Config: b.compactionConfig,
+		Clock: o.Clock, Log: o.Log, Metrics: o.Metrics})
+	b.compaction.Start()
+}
+
+// compactionConfig is how to compact, by the config of this moment.
+func (b *Broker) compactionConfig() compaction.Config {
+	c := b.config().Compaction
+	return compaction.Config{
+		Threads: c.Threads, MapBytes: c.MapBytes, MapLoad: c.MapLoad, BufferBytes: c.BufferBytes,
+		BytesPerSecond: c.BytesPerSecond, Backoff: time.Duration(c.BackoffMS) * time.Millisecond,
 	}
 }
 

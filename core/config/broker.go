@@ -35,6 +35,8 @@ type Broker struct {
 
 	Groups Groups
 
+	Compaction Compaction
+
 	Fsync bool // mortise.durability is fsync
 }
 
@@ -62,6 +64,7 @@ func newBroker(value func(name string) Value) *Broker {
 		NumRecoveryThreadsPerDataDir:         int(number("num.recovery.threads.per.data.dir")),
 		ProducerIDExpirationMS:               number("producer.id.expiration.ms"),
 		Groups:                               newGroups(value),
+		Compaction:                           newCompaction(value),
 		Fsync:                                value(DurabilityKey).Text == DurabilityFsync,
 	}
 }

@@ -124,7 +124,7 @@ func (s *Scheduler) Run() int {
 	defer s.round.Unlock()
 	queue := s.due()
 	c := s.o.Config()
-	s.throttle.setRate(c.BytesPerSecond)
+	s.throttle.setRate(max(c.BytesPerSecond, bytesPerSecondMin))
 	threads := max(1, min(c.Threads, len(queue)))
 	work := make(chan candidate, len(queue))
 	for _, q := range queue {
@@ -149,11 +149,17 @@ func (s *Scheduler) Run() int {
 	return n
 }
 
+// Kafka takes any number for these; beyond the bounds a pass would not end.
+const (
+	loadMin, loadMax  = 0.1, 0.95
+	bytesPerSecondMin = 1 << 10
+)
+
 // share is what one thread may use.
 func share(c Config) limits {
 	n := max(1, c.Threads)
 	read := max(readBytesMin, min(c.BufferBytes/int64(n)/2, math.MaxInt32))
-	return limits{mapBytes: c.MapBytes / int64(n), mapLoad: c.MapLoad, readBytes: int(read)}
+	return limits{mapBytes: c.MapBytes / int64(n), mapLoad: min(max(c.MapLoad, loadMin), loadMax), readBytes: int(read)}
 }
 
 // due lists the logs to compact, the dirtiest first.

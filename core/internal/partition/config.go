@@ -34,7 +34,7 @@ func NewConfig(t *config.Topic, producerExpirationMS int64) *Config {
 		},
 		Log: &commitlog.Config{
 			SegmentBytes:       t.SegmentBytes,
-			SegmentMS:          t.SegmentMS,
+			SegmentMS:          segmentMS(t),
 			SegmentJitterMS:    t.SegmentJitterMS,
 			SegmentIndexBytes:  t.SegmentIndexBytes,
 			IndexIntervalBytes: t.IndexIntervalBytes,
@@ -46,4 +46,13 @@ func NewConfig(t *config.Topic, producerExpirationMS int64) *Config {
 			ProducerExpirationMS: producerExpirationMS,
 		},
 	}
+}
+
+// segmentMS is segment.ms, or less for a topic whose records must be compacted in time:
+// the active segment is not.
+func segmentMS(t *config.Topic) int64 {
+	if t.CleanupCompact {
+		return min(t.SegmentMS, t.MaxCompactionLagMS)
+	}
+	return t.SegmentMS
 }
