@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -214,7 +215,7 @@ func parseEpochs(b []byte) ([]epochStart, error) {
 	return list, nil
 }
 
-// format is the file's content.
+// formatEpochs is the file's content.
 func formatEpochs(list []epochStart) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "0\n%d\n", len(list))
@@ -252,7 +253,7 @@ func (c *epochCache) write(fsys vfs.FS, name string, sync bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.exists = true
-	if len(c.list) == len(list) && (len(list) == 0 || c.list[len(list)-1] == list[len(list)-1] && c.list[0] == list[0]) {
+	if slices.Equal(c.list, list) { // else it changed meanwhile
 		c.written = epochsWritten
 		if sync {
 			c.written = epochsSynced
