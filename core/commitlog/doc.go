@@ -12,6 +12,8 @@
 //     back except by a truncation to an offset below it.
 //   - Bytes that were visible to a reader never change: a truncation that cuts
 //     into a range in flight replaces the file instead of changing it.
+//   - A replacement of segments (Rewriter) is there as a whole after a crash, or not
+//     at all; it never moves the start, the end or an offset.
 //   - A batch is visible (EndOffset) only after its write returned.
 //   - After a failed fsync, or a failed write that could not be undone, every
 //     operation gives ErrStorage until the log is opened again.
@@ -19,7 +21,7 @@
 // Costs: Append is one write and no allocation; a fetch at the tail reads nothing
 // from disk before the range itself is sent; an idle log holds no open file.
 //
-// Lock order: Log.ctl (truncate, delete, close) before Log.syncing before Log.mu
+// Lock order: Log.ctl (truncate, delete, replace, close) before Log.syncing before Log.mu
 // (appends) before the locks of segment and producerstate. Log.mu covers memory
 // and write, not fsync: Sync runs beside appends. Truncate is the one exception, and
 // says why.

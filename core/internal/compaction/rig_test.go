@@ -32,6 +32,7 @@ type written struct {
 // rig is a log beside all that was ever written to it.
 type rig struct {
 	fs     vfs.FS
+	dir    string
 	clock  *clock.Manual
 	rand   *rand.Rand
 	log    *commitlog.Log
@@ -46,7 +47,7 @@ type rig struct {
 
 func newRig(fsys vfs.FS, seed uint64) *rig {
 	r := &rig{
-		fs: fsys, clock: clock.NewManual(time.UnixMilli(1_700_000_000_000)), rand: rand.New(rand.NewPCG(seed, 1)), point: kafka.NoOffset,
+		fs: fsys, dir: logDir, clock: clock.NewManual(time.UnixMilli(1_700_000_000_000)), rand: rand.New(rand.NewPCG(seed, 1)), point: kafka.NoOffset,
 		topic:  config.Topic{CleanupCompact: true, SegmentBytes: 1500, SegmentIndexBytes: 1 << 20, IndexIntervalBytes: 200, DeleteRetentionMS: 1000, MaxCompactionLagMS: math.MaxInt64},
 		limits: limits{mapBytes: 1 << 20, mapLoad: 0.9, readBytes: readBytesMin},
 	}
@@ -69,7 +70,7 @@ func (r *rig) open(fsys vfs.FS, clean bool) (*commitlog.Log, error) {
 	c := commitlog.DefaultConfig()
 	c.SegmentBytes, c.IndexIntervalBytes, c.FileDeleteDelayMS = r.topic.SegmentBytes, r.topic.IndexIntervalBytes, 500
 	return commitlog.Open(context.Background(), commitlog.Options{
-		FS: fsys, Dir: logDir, TP: kafka.TopicPartition{Topic: "t"}, TopicID: kafka.TopicID{1}, Clock: r.clock, Config: c,
+		FS: fsys, Dir: r.dir, TP: kafka.TopicPartition{Topic: "t"}, TopicID: kafka.TopicID{1}, Clock: r.clock, Config: c,
 		RecoveryPoint: r.point, StartOffset: kafka.NoOffset, Clean: clean,
 	})
 }
