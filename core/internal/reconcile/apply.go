@@ -25,6 +25,7 @@ type job struct {
 	number int32
 	config *partition.Config // nil: unchanged
 	open   bool
+	again  bool // it could not be opened before: there may be data of it
 }
 
 // Apply makes an image take effect. Watch calls it; it returns when everything is
@@ -102,7 +103,7 @@ func (r *Roles) diffTopic(p *plan, img *meta.Image, t *meta.Topic, old *Topic, c
 		here := old.at(n)
 		switch replica := slices.Contains(t.Partitions[i].Replicas, r.o.Self); {
 		case replica && (here == nil || old.retry.Load() && here.Log() == nil):
-			p.jobs = append(p.jobs, job{topic: next, number: n, config: config, open: true})
+			p.jobs = append(p.jobs, job{topic: next, number: n, config: config, open: true, again: here != nil})
 			mine = true
 		case replica:
 			next.Partitions[i] = here
@@ -137,7 +138,7 @@ func (p *plan) removeTopic(t *Topic) {
 func (r *Roles) run(j job, first bool) {
 	here := j.topic.Partitions[j.number]
 	if j.open {
-		here = r.open(j.topic, j.number, j.config, first)
+		here = r.open(j.topic, j.number, j.config, first || j.again)
 		j.topic.Partitions[j.number] = here
 	} else if j.config != nil {
 		here.SetConfig(j.config)

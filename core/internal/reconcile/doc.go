@@ -10,7 +10,8 @@
 // id, which a power failure can leave when nothing was synced: the data may be those
 // of a deleted topic of the same name. While a log directory is
 // offline at the start, a partition that is not found elsewhere is not made anew:
-// it answers KAFKA_STORAGE_ERROR, its data may be on the missing disk. A log that
+// it answers KAFKA_STORAGE_ERROR, its data may be on the missing disk, also when its
+// topic is looked at again. A log that
 // can't be opened costs its own partition only.
 //
 // Costs: a lookup is one hash, one atomic load and one map access, without a lock

@@ -57,9 +57,11 @@ type broker struct {
 	control *control
 	clock   *clock.Manual
 	fs      *fullFS
-	dirs    *logdir.Set
-	purg    *purgatory.Purgatory
-	roles   *Roles
+	// moreDirs are log directories beside root.
+	moreDirs []string
+	dirs     *logdir.Set
+	purg     *purgatory.Purgatory
+	roles    *Roles
 }
 
 // newBroker makes a broker that has not started.
@@ -71,7 +73,7 @@ func newBroker(t *testing.T) *broker {
 func (b *broker) start() {
 	b.t.Helper()
 	b.clock = clock.NewManual(time.UnixMilli(1_700_000_000_000))
-	dirs, err := logdir.Open(logdir.Options{FS: b.fs, Dirs: []string{b.root}, ClusterID: "c", NodeID: self, Clock: b.clock, ReserveBytes: -1})
+	dirs, err := logdir.Open(logdir.Options{FS: b.fs, Dirs: append([]string{b.root}, b.moreDirs...), ClusterID: "c", NodeID: self, Clock: b.clock, ReserveBytes: -1})
 	if err != nil {
 		b.t.Fatal(err)
 	}
