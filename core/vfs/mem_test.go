@@ -136,6 +136,25 @@ func TestLockNamesItsHolder(t *testing.T) {
 	}
 }
 
+// TestLockOnAFullDisk holds that a process can start where another one left its lock
+// and no other room, and that a lock that could not be written is not held.
+func TestLockOnAFullDisk(t *testing.T) {
+	m := NewMem()
+	first, err := m.Lock(".lock", []byte("pid 7\n"))
+	must(t, err)
+	must(t, first.Close())
+	m.SetCapacity(6)
+	if _, err := m.Lock(".lock", []byte("pid 12345\n")); !IsNoSpace(err) {
+		t.Errorf("a lock that does not fit: %v", err)
+	}
+	second, err := m.Lock(".lock", []byte("pid 8\n"))
+	must(t, err)
+	must(t, second.Close())
+	if got := content(t, m, ".lock"); got != "pid 8\n" {
+		t.Errorf("the lock says %q", got)
+	}
+}
+
 func TestOnOpSeesTheDiskBefore(t *testing.T) {
 	m := NewMem()
 	f := create(t, m, "f", "x")

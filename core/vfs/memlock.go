@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -18,30 +19,34 @@ func (m *Mem) Lock(name string, content []byte) (io.Closer, error) {
 	if m.locks[f] {
 		holder := strings.TrimSpace(string(f.data))
 		m.mu.Unlock()
+		_ = h.Close() // memory, with nothing to lose
 		return nil, &LockedError{name, holder}
 	}
 	m.locks[f] = true
 	m.mu.Unlock()
-	if err := h.Truncate(0); err != nil {
-		return nil, err
+	lock := &memLock{m, f, h}
+	_, err = h.WriteAt(content, 0)
+	if err == nil {
+		err = h.Truncate(int64(len(content)))
 	}
-	if _, err := h.WriteAt(content, 0); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
-	return &memLock{m, f}, nil
+	return lock, nil
 }
 
 type memLock struct {
 	mem  *Mem
 	file *memFile
+	open File
 }
 
 // Close gives the lock up.
 func (l *memLock) Close() error {
 	l.mem.mu.Lock()
-	defer l.mem.mu.Unlock()
 	delete(l.mem.locks, l.file)
-	return nil
+	l.mem.mu.Unlock()
+	return l.open.Close()
 }
 
 // Usage implements FS.

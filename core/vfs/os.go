@@ -64,16 +64,14 @@ func (osFS) Lock(name string, content []byte) (io.Closer, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
-	if err := errors.Join(f.Truncate(0), writeAll(f, content)); err != nil {
-		f.Close()
-		return nil, err
+	_, err = f.WriteAt(content, 0) // over what is there: on a full disk there may be no other room
+	if err == nil {
+		err = f.Truncate(int64(len(content)))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-func writeAll(f *os.File, content []byte) error {
-	_, err := f.WriteAt(content, 0)
-	return err
 }
 
 func (osFS) Usage(name string) (Usage, error) {
