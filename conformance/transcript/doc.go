@@ -40,7 +40,7 @@
 //
 // Fields that have the protocol's default are left out, except error codes, so that the answers of versions with and
 // without a field can be shown once. What must differ between brokers is printed as a placeholder by its first sight:
-// $topicid1, $pid1, $session1 are consistent within one transcript (the same id is the same name) and can be used in
+// $topicid1, $pid1, $member1, $session1 are consistent within one transcript (the same id is the same name) and can be used in
 // later requests; $host, $port, $cluster, $dir, $size and $now (a recent time in milliseconds) stand for any value of
 // their kind.
 //

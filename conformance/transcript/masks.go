@@ -68,6 +68,10 @@ func (m *masks) mask(typ, field string, v reflect.Value) (string, bool) {
 	}
 	number := func() string { return fmt.Sprint(v.Interface()) }
 	switch field {
+	case "MemberID", "LeaderID":
+		if v.Kind() == reflect.String && generatedID.MatchString(v.String()) {
+			return m.name("member", v.String()), true
+		}
 	case "SessionID":
 		return m.name("session", number()), true
 	case "ProducerID":
@@ -132,6 +136,9 @@ func (m *masks) text(s string, version int16) string {
 	})
 	return longRun.ReplaceAllStringFunc(s, func(run string) string { return fmt.Sprintf("a*%d", len(run)) })
 }
+
+// generatedID is a member id that a broker made.
+var generatedID = regexp.MustCompile("-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 
 // longNumber may be a time in milliseconds, or one less the largest number: Kafka's "any time before".
 var longNumber = regexp.MustCompile("-?[0-9]{13,19}")

@@ -52,6 +52,9 @@ func (a *API) findCoordinator(r *wire.Request) {
 		e, code := a.coordinatorOf(r, q.CoordinatorType, key)
 		c := kmsg.NewFindCoordinatorResponseCoordinator()
 		c.Key, c.NodeID, c.Host, c.Port, c.ErrorMessage = key, e.node, e.host, e.port, kmsg.StringPtr("")
+		if q.CoordinatorType < coordinatorGroup || q.CoordinatorType > coordinatorShare { // Kafka refuses the request as a whole, in these words
+			c.ErrorMessage = kmsg.StringPtr(code.Text())
+		}
 		c.ErrorCode = a.code(r, refused(code))
 		resp.Coordinators = append(resp.Coordinators, c)
 	}
