@@ -225,6 +225,9 @@ func (c *produceCall) done() {
 		return
 	}
 	r := c.r
+	for i := range c.results {
+		c.a.count(r, c.results[i].Err)
+	}
 	if c.req.Acks == 0 {
 		if err := c.firstError(); err != nil {
 			r.Drop(err)

@@ -7,6 +7,7 @@ import (
 
 // refuse answers with an error for the whole request.
 func (c *fetchCall) refuse(code kafka.ErrorCode) {
+	c.a.count(c.r, code)
 	resp := wire.NewResponse(c.r)
 	w := wire.BeginFetch(resp, c.r.Version, wire.FetchHead{ThrottleMS: c.r.Throttle(), Err: code}, 0)
 	w.End(nil)
@@ -67,6 +68,7 @@ func (c *fetchCall) results() (endpoints []wire.NodeEndpoint) {
 	for i := range c.parts {
 		p := &c.parts[i]
 		out := c.result(p)
+		c.a.count(c.r, out.Err)
 		if p.told != nil && !c.session.tell(p.told, &out, c.incremental) && c.incremental {
 			continue
 		}

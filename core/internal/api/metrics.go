@@ -25,7 +25,16 @@ func (a *API) code(r *wire.Request, why *kafka.Error) int16 {
 	if why == nil {
 		return int16(kafka.None)
 	}
-	a.deps.Metrics.Counter("mortise_api_refusals_total", "What was refused: topics, resources or whole requests, by API key and error.",
-		"key", kmsg.NameForKey(r.Key), "error", why.Code.String()).Add(1)
+	a.count(r, why.Code)
 	return int16(why.Code)
+}
+
+// count counts an error under the key of the request, which must not be answered
+// yet. Without an error it costs nothing.
+func (a *API) count(r *wire.Request, code kafka.ErrorCode) {
+	if code == kafka.None {
+		return
+	}
+	a.deps.Metrics.Counter("mortise_api_refusals_total", "What was refused: topics, partitions, resources or whole requests, by API key and error.",
+		"key", kmsg.NameForKey(r.Key), "error", code.String()).Add(1)
 }
