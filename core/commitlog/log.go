@@ -51,8 +51,6 @@ type Log struct {
 	epochLate         bool           // an epoch was assigned and waits for its first batch to be written; guarded by mu
 	timers            []clock.Timer  // removals that wait; guarded by mu
 	removing          sync.WaitGroup // removals under way; added to under mu
-	vec               [][]byte       // scratch of AppendAll; guarded by mu
-	batches           []record.Batch // scratch of AppendAll; guarded by mu
 }
 
 // logMetrics are shared by all logs of a registry.

@@ -30,7 +30,6 @@ func TestModel(t *testing.T) {
 			"append":     func(*rapid.T) { must(m.append(kafka.NoProducerID)) },
 			"idempotent": func(*rapid.T) { must(m.append(idempotent)); m.fresh++ },
 			"duplicate":  func(*rapid.T) { must(m.duplicate(number(6, "age"))) },
-			"several":    func(*rapid.T) { must(m.several(1 + number(5, "batches"))) },
 			"replicate":  func(*rapid.T) { must(m.replicate(number(20, "gap"))) },
 			"in transaction": func(*rapid.T) {
 				must(m.append(transactional))
@@ -57,26 +56,6 @@ func TestModel(t *testing.T) {
 type model struct {
 	*rig
 	fresh int // idempotent batches since the producers' state was last loaded
-}
-
-// several appends batches by one AppendAll.
-func (m *model) several(n int) error {
-	reqs := make([]commitlog.AppendRequest, n)
-	for i := range reqs {
-		b := m.build(kafka.NoProducerID)
-		reqs[i] = commitlog.AppendRequest{Batch: b, Info: m.info(b)}
-	}
-	at := m.log.EndOffset()
-	m.log.AppendAll(reqs, m.epoch)
-	for i := range reqs {
-		r := &reqs[i]
-		if r.Err != nil || r.Appended.Base != at || r.Batch.BaseOffset() != at {
-			return fmt.Errorf("batch %d of AppendAll: %+v, %w; want it at %d", i, r.Appended, r.Err, at)
-		}
-		at = r.Appended.Last + 1
-		m.current = append(m.current, slices.Clone(r.Batch))
-	}
-	return nil
 }
 
 // replicate appends a batch as a leader sends it, after a gap that compaction left.

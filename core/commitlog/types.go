@@ -6,7 +6,6 @@ import (
 	"github.com/mortisemq/mortise/core/internal/producerstate"
 	"github.com/mortisemq/mortise/core/internal/segment"
 	"github.com/mortisemq/mortise/core/kafka"
-	"github.com/mortisemq/mortise/core/record"
 )
 
 // Origin says who sent a batch.
@@ -43,14 +42,6 @@ type Appended struct {
 	// AppendTimeMS is the batch's append time; -1 for CreateTime.
 	AppendTimeMS int64
 	StartOffset  kafka.Offset
-}
-
-// AppendRequest is one batch of AppendAll with the room for its result.
-type AppendRequest struct {
-	Batch    record.Batch
-	Info     AppendInfo
-	Appended Appended
-	Err      error
 }
 
 // ReadOptions bound a Read.

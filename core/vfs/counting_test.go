@@ -10,7 +10,7 @@ func TestCounting(t *testing.T) {
 	c := NewCounting(NewMem())
 	f := create(t, c, "f", "12345")
 	before := c.Counts()
-	_, err := f.WriteVecAt([][]byte{[]byte("ab"), []byte("c")}, 5)
+	_, err := f.WriteAt([]byte("abc"), 5)
 	must(t, err, f.SyncData())
 	d := c.Counts().Sub(before)
 	if d.Of(OpWrite) != 1 || d.WriteBytes != 3 || d.Syncs() != 1 || d.Of(OpOpen) != 0 {

@@ -110,16 +110,6 @@ func (f *interceptedFile) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func (f *interceptedFile) WriteVecAt(bufs [][]byte, off int64) (int64, error) {
-	op := Op{OpWrite, f.name}
-	if err := f.x.i.Before(op); err != nil {
-		return 0, err
-	}
-	n, err := f.file.WriteVecAt(bufs, off)
-	f.x.i.After(op, n, err)
-	return n, err
-}
-
 func (f *interceptedFile) Size() (size int64, err error) {
 	err = f.x.do(OpStat, f.name, func() error { size, err = f.file.Size(); return err })
 	return size, err

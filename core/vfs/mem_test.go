@@ -222,7 +222,7 @@ func writeAt(fsys FS, name string, data []byte, off int64) error {
 		return err
 	}
 	defer f.Close()
-	_, err = f.WriteVecAt([][]byte{data[:len(data)/2], data[len(data)/2:]}, off)
+	_, err = f.WriteAt(data, off)
 	return err
 }
 

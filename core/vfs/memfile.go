@@ -139,23 +139,6 @@ func (h *memHandle) write(p []byte, off int64) (int, error) {
 	return len(p), full
 }
 
-func (h *memHandle) WriteVecAt(bufs [][]byte, off int64) (int64, error) {
-	err := h.begin(OpWrite)
-	defer h.mem.mu.Unlock()
-	if err != nil {
-		return 0, err
-	}
-	written := int64(0)
-	for _, b := range bufs {
-		n, err := h.write(b, off+written)
-		written += int64(n)
-		if err != nil {
-			return written, err
-		}
-	}
-	return written, nil
-}
-
 func (h *memHandle) Size() (int64, error) {
 	err := h.begin(OpStat)
 	defer h.mem.mu.Unlock()

@@ -94,46 +94,6 @@ func (f *osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// iovMax is how many buffers the system takes at once.
-const iovMax = 1024
-
-func (f *osFile) WriteVecAt(bufs [][]byte, off int64) (int64, error) {
-	if len(bufs) == 1 {
-		n, err := f.WriteAt(bufs[0], off)
-		return int64(n), err
-	}
-	rest := append([][]byte(nil), bufs...)
-	written := int64(0)
-	defer runtime.KeepAlive(f.File) // Fd alone does not keep it open
-	for len(rest) > 0 {
-		n, err := unix.Pwritev(int(f.Fd()), rest[:min(len(rest), iovMax)], off+written)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err == nil && n == 0 && len(rest[0]) > 0 {
-			err = io.ErrShortWrite // and no second try, which could go on for ever
-		}
-		if err != nil {
-			return written, &fs.PathError{Op: "pwritev", Path: f.Name(), Err: err}
-		}
-		written += int64(n)
-		rest = advance(rest, n)
-	}
-	return written, nil
-}
-
-// advance drops the first n bytes.
-func advance(bufs [][]byte, n int) [][]byte {
-	for len(bufs) > 0 && n >= len(bufs[0]) {
-		n -= len(bufs[0])
-		bufs = bufs[1:]
-	}
-	if len(bufs) > 0 {
-		bufs[0] = bufs[0][n:]
-	}
-	return bufs
-}
-
 func (f *osFile) SyncData() error {
 	defer runtime.KeepAlive(f.File)
 	for {

@@ -30,9 +30,6 @@ type File interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
-	// WriteVecAt writes bufs one after another at off, by one system call where
-	// the system has one for it.
-	WriteVecAt(bufs [][]byte, off int64) (int64, error)
 	Size() (int64, error)
 	Truncate(size int64) error
 	// Sync makes data and metadata durable, SyncData the data and what is needed

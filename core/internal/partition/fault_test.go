@@ -46,10 +46,6 @@ func (f *faultyFile) WriteAt(b []byte, off int64) (int, error) {
 	return or(&f.fs.write, func() (int, error) { return f.File.WriteAt(b, off) })
 }
 
-func (f *faultyFile) WriteVecAt(bufs [][]byte, off int64) (int64, error) {
-	return or(&f.fs.write, func() (int64, error) { return f.File.WriteVecAt(bufs, off) })
-}
-
 func (f *faultyFile) SyncData() error {
 	_, err := or(&f.fs.sync, func() (struct{}, error) { return struct{}{}, f.File.SyncData() })
 	return err

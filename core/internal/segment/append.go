@@ -51,30 +51,6 @@ func (s *Segment) Append(b record.Batch, nowMS int64) error {
 	return nil
 }
 
-// AppendAll writes several batches by one pwritev. All of them are in the file
-// after it, or none. bufs is scratch for the call and is consumed.
-func (s *Segment) AppendAll(batches []record.Batch, bufs [][]byte, nowMS int64) error {
-	if err := s.Load(); err != nil {
-		return err
-	}
-	h, err := s.acquire(true)
-	if err != nil {
-		return &WriteError{Err: err, Undone: true}
-	}
-	defer h.unref()
-	pos := s.size.Load()
-	if _, err = h.file.WriteVecAt(bufs, pos); err != nil {
-		return undo(h, pos, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range batches {
-		s.note(b, pos, nowMS)
-		pos += int64(len(b))
-	}
-	return nil
-}
-
 // undo cuts off what a failed write left behind.
 func undo(h *handle, pos int64, err error) error {
 	if cut := h.file.Truncate(pos); cut != nil {
