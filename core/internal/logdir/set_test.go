@@ -239,7 +239,7 @@ func TestFullDiskPausesAppends(t *testing.T) {
 func TestFlushOnAFullDiskTakesTheDirectoryOffline(t *testing.T) {
 	s := mustOpen(t, options(t.TempDir()))
 	d := s.Dirs()[0]
-	l, a := &slowLog{err: syscall.ENOSPC}, new(answers)
+	l, a := &quickLog{err: syscall.ENOSPC}, new(answers)
 	d.Syncer.Wait(&Pending{Target: l}, 1, a)
 	d.Syncer.close()
 	if got := a.all(); len(got) != 1 || got[0] == nil {
