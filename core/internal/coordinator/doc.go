@@ -16,8 +16,8 @@
 // partitions at a time; meanwhile the answer is COORDINATOR_LOAD_IN_PROGRESS. A
 // record that can't be understood is counted, logged and passed over.
 //
-// __consumer_offsets has cleanup.policy=compact. Until the broker compacts, its
-// partitions only grow; every load reads all of them.
+// __consumer_offsets has cleanup.policy=compact: what a load reads is what compaction
+// has left and what came since.
 //
 // Invariants:
 //   - Two shards of one partition are never active at once; a shard belongs to one

@@ -65,7 +65,9 @@ type person struct {
 }
 
 // Answer implements Ticket.
-func (p *person) Answer(m kmsg.Response) { fmt.Fprintf(&p.s.out, "  %s %s: %s\n", p.name, p.what, p.s.shown(p.name, m)) }
+func (p *person) Answer(m kmsg.Response) {
+	fmt.Fprintf(&p.s.out, "  %s %s: %s\n", p.name, p.what, p.s.shown(p.name, m))
+}
 
 func newStage(t *testing.T) *stage {
 	s := &stage{t: t, now: 1_000_000, state: New(ruled(), counter()), members: map[string]string{}}
