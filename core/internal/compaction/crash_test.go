@@ -89,6 +89,9 @@ func TestCrashAtEveryStep(t *testing.T) {
 			r.dirty = 0
 		}
 		disk.OnOp(nil)
+		if err := reachesEnd(r.log); err != nil {
+			t.Error(err)
+		}
 		after, err := records(r.log)
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,10 @@ func TestModel(t *testing.T) {
 					fail(r.append(rapid.IntRange(1, 4).Draw(t, "records"), 10))
 				}
 			},
-			"compact": func(*rapid.T) { fail(r.compact()) },
+			"compact": func(*rapid.T) {
+				fail(r.compact())
+				fail(reachesEnd(r.log))
+			},
 			"roll":    func(*rapid.T) { fail(r.log.Roll()) },
 			"restart": func(t *rapid.T) { fail(r.reopen(rapid.Bool().Draw(t, "clean"))) },
 			"time":    func(*rapid.T) { r.clock.Advance(400 * time.Millisecond) },

@@ -150,8 +150,13 @@ func TestLastBatchOfAProducerStays(t *testing.T) {
 	if err := r.reopen(false); err != nil {
 		t.Fatal(err)
 	}
-	for range 40 {
-		if err := r.append(2, 3); err != nil {
+	o := record.PlainOptions(record.None)
+	o.ProducerID, o.ProducerEpoch, o.BaseSequence = producer, 0, 0
+	for _, o := range []record.BuilderOptions{o, record.PlainOptions(record.None), record.PlainOptions(record.None)} {
+		b := record.NewBuilder(o)
+		b.Append(1, []byte("k"), []byte("v"), nil) // only the last one stays
+		b.Append(1, []byte("l"), []byte("v"), nil)
+		if _, err := r.log.Append(b.Bytes(), 1, commitlog.AppendInfo{MaxTimestamp: 1, LogAppendTimeMS: -1, NowMS: clock.Millis(r.clock.Now())}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,7 +186,11 @@ func TestLastBatchOfAProducerStays(t *testing.T) {
 	}
 	defer log.Close(false)
 	infos := log.Producers()
-	if len(infos) != 1 || infos[0].LastSequence != r.seq-1 {
-		t.Fatalf("producers %+v, want the last sequence %d", infos, r.seq-1)
+	if len(infos) != 1 || infos[0].LastSequence != 1 {
+		t.Fatalf("producers %+v, want the last sequence 1", infos)
+	}
+	all, err := batches(log)
+	if err != nil || len(all) != 2 || all[0].Count() != 0 {
+		t.Fatalf("%d batches, %v, want an empty one and the last one", len(all), err)
 	}
 }
