@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/mortisemq/mortise/core/internal/coordinator"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/wire"
@@ -17,7 +18,8 @@ import (
 // answer. Partitions without a leader are listed with LEADER_NOT_AVAILABLE. Brokers
 // have the address of the listener that the client came in by.
 //
-// Not done: internal topics are not made on demand, because nothing fills them yet.
+// Not done: of the internal topics only __consumer_offsets is made on demand, because
+// nothing fills the others yet.
 
 // metadata answers key 3.
 func (a *API) metadata(r *wire.Request) {
@@ -177,7 +179,7 @@ func (c *metadataCall) missing(name string, create bool) kafka.ErrorCode {
 		return kafka.ErrTopicAuthorizationFailed
 	case badTopicName(name) != "":
 		return kafka.ErrInvalidTopic
-	case create && !isInternalTopic(name) && name != clusterMetadataTopic:
+	case create && (name == coordinator.Topic || !isInternalTopic(name)) && name != clusterMetadataTopic:
 		c.a.creator.ask(name)
 	}
 	return kafka.ErrUnknownTopicOrPartition

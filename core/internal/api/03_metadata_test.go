@@ -84,10 +84,10 @@ func TestTopicsOnDemand(t *testing.T) {
 			t.Errorf("%d commands for one name, want 1", n)
 		}
 		metadataOf(rig, 3, false, "old-client") // below version 4 there is no choice
-		metadataOf(rig, 9, true, "another", "bad name", "a_b", "__consumer_offsets", "__cluster_metadata")
+		metadataOf(rig, 9, true, "another", "bad name", "a_b", "__consumer_offsets", "__transaction_state", "__cluster_metadata")
 		close(rig.control.gate)
 		synctest.Wait()
-		if want := []string{"another", "new", "old-client"}; !slices.Equal(rig.control.asked(), want) {
+		if want := []string{"__consumer_offsets", "another", "new", "old-client"}; !slices.Equal(rig.control.asked(), want) {
 			t.Errorf("asked for %q, want %q", rig.control.asked(), want)
 		}
 		made, ok := rig.control.Image().Topic("new")

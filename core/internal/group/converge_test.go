@@ -57,7 +57,6 @@ type client struct {
 	leader     bool
 	members    []string
 	waits      bool // for an answer
-	lost       bool // that answer does not arrive
 	epoch      int  // of its connection: answers of older ones do not arrive
 	dead       bool
 	next       func()

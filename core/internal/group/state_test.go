@@ -7,21 +7,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// answers is a Ticket that remembers what it was answered.
-type answers struct {
-	t    testing.TB
-	name string
-	got  kmsg.Response
-}
-
-// Answer implements Ticket.
-func (a *answers) Answer(m kmsg.Response) {
-	if a.got != nil {
-		a.t.Errorf("%s answered twice: %v, then %v", a.name, a.got, m)
-	}
-	a.got = m
-}
-
 // counter makes member ids that a test can foretell.
 func counter() func() string {
 	n := 0
