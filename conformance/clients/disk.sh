@@ -27,10 +27,12 @@ dump_partition() { # TOPIC-PARTITION
   done
 }
 
-# move_partition FROM TO: the files of a partition take the place of another's, whose topic id stays.
+# move_partition FROM TO: docs/moving-a-partition.md. The files of a partition take the place of another's,
+# whose topic id stays; the receiving broker reads them through when it starts.
 move_partition() {
   find "$2" -mindepth 1 ! -name partition.metadata -delete
   find "$1" -mindepth 1 -maxdepth 1 -type f ! -name partition.metadata -exec cp {} "$2/" \;
+  rm -f "$(dirname "$2")/.kafka_cleanshutdown"
 }
 
 tree_on() { "$work/goclients" "$2" -client kgo -addr "$1" -topic "$3" -dir "$tree"; }
