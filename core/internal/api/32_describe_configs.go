@@ -102,7 +102,7 @@ func (c *describeConfigsCall) describe(q *kmsg.DescribeConfigsRequestResource) (
 		return c.topic(name)
 	case meta.ResourceGroup:
 		if !c.a.authorize(c.r, OpDescribeConfigs, ResourceGroup, name) {
-			return nil, errGroupAuthorization.Err("Group authorization failed.")
+			return nil, kafka.ErrGroupAuthorizationFailed.Err("Group authorization failed.")
 		}
 		return nil, kafka.ErrInvalidRequest.Err("Groups have no configs on this broker.")
 	}

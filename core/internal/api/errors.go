@@ -9,9 +9,6 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
-// errGroupAuthorization is GROUP_AUTHORIZATION_FAILED.
-const errGroupAuthorization kafka.ErrorCode = 30
-
 // errVersion is a key or version that is not answered.
 var errVersion = errors.New("key or version not supported")
 
