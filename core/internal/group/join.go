@@ -39,9 +39,16 @@ func (s *State) Join(now int64, by Caller, q *kmsg.JoinGroupRequest) (out Output
 	return out
 }
 
+// pendingMax bounds the member ids of a group that were given out and not used yet:
+// whoever asks for ever more shall not take the memory of all.
+const pendingMax = 10_000
+
 // accepts holds group.max.size. While a rebalance collects members, those that have
 // joined count, so that the last to rejoin are the ones that find no place.
 func (s *State) accepts(g *Group, memberID string) bool {
+	if memberID == "" && len(g.pending) >= pendingMax {
+		return false
+	}
 	m := g.members[memberID]
 	switch g.phase {
 	case PreparingRebalance:

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/mortisemq/mortise/core/kafka"
 )
 
 // counter makes member ids that a test can foretell.
@@ -45,5 +47,33 @@ func TestSubscriptionNeverPanics(t *testing.T) {
 	}
 	if subscription([]byte{0, 0, 0x7f, 0xff, 0xff, 0xff}, topics) {
 		t.Error("two thousand million topics in no bytes")
+	}
+}
+
+// TestPendingMembersAreBounded asks for member ids and never comes back: after a
+// while there are no more, and after the session timeout there are again.
+func TestPendingMembersAreBounded(t *testing.T) {
+	s := New(ruled(), counter())
+	ask := func(now int64) kafka.ErrorCode {
+		q := &kmsg.JoinGroupRequest{Group: "g", SessionTimeoutMillis: 10_000, ProtocolType: "consumer", Protocols: []kmsg.JoinGroupRequestProtocol{{Name: "range"}}}
+		out := s.Join(now, Caller{Version: 9}, q)
+		out = s.Appended(now, out, kafka.None)
+		return kafka.ErrorCode(out.Replies[0].Message.(*kmsg.JoinGroupResponse).ErrorCode)
+	}
+	for range pendingMax {
+		if code := ask(0); code != kafka.ErrMemberIDRequired {
+			t.Fatal(code)
+		}
+	}
+	if code := ask(0); code != kafka.ErrGroupMaxSizeReached {
+		t.Errorf("one more: %s, want GROUP_MAX_SIZE_REACHED", code)
+	}
+	for {
+		if _, ok := s.Expire(10_000); !ok {
+			break
+		}
+	}
+	if code := ask(10_000); code != kafka.ErrMemberIDRequired {
+		t.Errorf("after the timeout: %s, want MEMBER_ID_REQUIRED", code)
 	}
 }
