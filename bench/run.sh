@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Measures Mortise beside a real Kafka 4.4 and writes bench/RESULTS.md. It needs
 # Go, Java, Maven for the jars the first time, and some 20 GB of disk; strace if
-# system calls are to be counted. BENCH_FLAGS go to the program (see -help).
+# system calls are to be counted. BENCH_FLAGS go to the program (see -help); data
+# goes to a new folder in BENCH_DIR.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 out=${1:-$here/RESULTS.md}
-dir=${BENCH_DIR:-$(mktemp -d)}
+dir=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/mortise-bench.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
 cd "$root"
