@@ -60,7 +60,7 @@ func TestReadBesideATruncation(t *testing.T) {
 func TestAppendBesideARemoval(t *testing.T) {
 	removed := func(op vfs.Op) bool { return op.Kind == vfs.OpRemove && strings.HasSuffix(op.Name, ".log.deleted") }
 	b := beside(t, removed, func(b *bench) { b.fill(1, 10) })
-	if err := b.log.DeleteOldest(2, "test"); err != nil {
+	if err := b.log.DeleteOldest(2, b.log.Segments()[1].Next, "test"); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Advance(2 * time.Second)
@@ -132,7 +132,7 @@ func TestCommittedReadBesideADeletion(t *testing.T) {
 	disk.OnOp(func(op vfs.Op) {
 		if !deleted && op.Kind == vfs.OpOpen && strings.HasSuffix(op.Name, ".txnindex") {
 			deleted = true
-			if err := b.log.DeleteOldest(1, "test"); err != nil {
+			if err := b.log.DeleteOldest(1, b.log.Segments()[0].Next, "test"); err != nil {
 				t.Error(err)
 			}
 		}

@@ -15,8 +15,10 @@ import (
 // be given twice.
 func TestEndSurvivesTheLastData(t *testing.T) {
 	for name, empty := range map[string]func(*Log) error{
-		"retention": func(l *Log) error { return errors.Join(l.Roll(), l.DeleteOldest(len(l.Segments())-1, "test")) },
-		"records":   func(l *Log) error { return errors.Join(l.Roll(), l.SetStartOffset(l.EndOffset())) },
+		"retention": func(l *Log) error {
+			return errors.Join(l.Roll(), l.DeleteOldest(len(l.Segments())-1, l.EndOffset(), "test"))
+		},
+		"records": func(l *Log) error { return errors.Join(l.Roll(), l.SetStartOffset(l.EndOffset())) },
 		"start over": func(l *Log) error {
 			return l.TruncateFullyAndStartAt(l.EndOffset())
 		},

@@ -233,7 +233,10 @@ func (r *rig) deleteOldest(n int) error {
 	segments := r.log.Segments()
 	n = min(n, len(segments)-1)
 	r.from = max(r.from, segments[n].Base)
-	if err := r.log.DeleteOldest(n, "test"); err != nil {
+	if n == 0 {
+		return nil
+	}
+	if err := r.log.DeleteOldest(n, segments[n-1].Next, "test"); err != nil {
 		return err
 	}
 	r.forget()

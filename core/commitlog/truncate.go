@@ -164,15 +164,22 @@ func (l *Log) setStart(offset kafka.Offset) error {
 }
 
 // DeleteOldest deletes the n oldest segments, never the active one, and moves the
-// log start behind them. The files go after FileDeleteDelayMS.
-func (l *Log) DeleteOldest(n int, reason string) error {
-	return l.alone(func() error { return l.deleteOldest(n, reason) })
+// log start behind them, to end. When they do not end there, because compaction made
+// one of several meanwhile, it is ErrChanged. The files go after FileDeleteDelayMS.
+func (l *Log) DeleteOldest(n int, end kafka.Offset, reason string) error {
+	return l.alone(func() error { return l.deleteOldest(n, end, reason) })
 }
 
 // deleteOldest is DeleteOldest. Caller holds ctl and mu.
-func (l *Log) deleteOldest(n int, reason string) error {
+func (l *Log) deleteOldest(n int, end kafka.Offset, reason string) error {
 	if have := len(l.list()); n < 0 || n >= have {
 		return fmt.Errorf("%s: delete %d segments of %d, the active one can't go: %w", l.tp, n, have, ErrOffsetOutOfRange)
+	}
+	if n == 0 {
+		return nil
+	}
+	if next := l.list()[n-1].Next(); next != end {
+		return fmt.Errorf("%s: delete %d segments up to offset %d, they end at %d: %w", l.tp, n, end, next, ErrChanged)
 	}
 	return l.dropOldest(n, reason)
 }

@@ -21,10 +21,13 @@ func TestDeleteOldestWaitsForReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := len(b.log.Segments()) - 1
-	if err := b.log.DeleteOldest(n+1, "test"); err == nil {
+	if err := b.log.DeleteOldest(n+1, b.log.EndOffset(), "test"); err == nil {
 		t.Fatal("the active segment was deleted")
 	}
-	if err := b.log.DeleteOldest(n, "test"); err != nil {
+	if err := b.log.DeleteOldest(n-1, b.log.Segments()[n-1].Next, "test"); !errors.Is(err, ErrChanged) || b.log.StartOffset() != 0 {
+		t.Fatalf("segments that end elsewhere than the caller saw were deleted: %v", err)
+	}
+	if err := b.log.DeleteOldest(n, b.log.Segments()[n-1].Next, "test"); err != nil {
 		t.Fatal(err)
 	}
 	if start := b.log.StartOffset(); start != b.log.Segments()[0].Base || start == 0 {

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"path"
@@ -422,14 +423,17 @@ func TestRetentionLimits(t *testing.T) {
 		t.Fatalf("%d segments, want 3", n)
 	}
 	for _, bad := range []int{0, -1, n + 1} {
-		if err := r.p.DeleteOldest(bad, "test"); err == nil {
+		if err := r.p.DeleteOldest(bad, 1, "test"); err == nil {
 			t.Errorf("deleting %d of %d segments was allowed", bad, n)
 		}
 	}
-	if err := r.p.DeleteOldest(1, "test"); err != nil || r.p.StartOffset() != 1 {
+	if err := r.p.DeleteOldest(1, 1, "test"); err != nil || r.p.StartOffset() != 1 {
 		t.Fatalf("start %d after the oldest went, %v", r.p.StartOffset(), err)
 	}
-	if err := r.p.DeleteOldest(2, "test"); err != nil || r.p.StartOffset() != 3 || r.p.EndOffset() != 3 {
+	if err := r.p.DeleteOldest(1, 3, "test"); !errors.Is(err, commitlog.ErrChanged) {
+		t.Fatalf("a segment that ends elsewhere than decided went: %v", err)
+	}
+	if err := r.p.DeleteOldest(2, 3, "test"); err != nil || r.p.StartOffset() != 3 || r.p.EndOffset() != 3 {
 		t.Fatalf("start %d, end %d after all went, %v", r.p.StartOffset(), r.p.EndOffset(), err)
 	}
 }

@@ -61,12 +61,17 @@ func (p *Partition) FlushSealed() {
 // DirectoryFailed implements logdir.Replica.
 func (p *Partition) DirectoryFailed() { p.purgatory.Nudge(&p.waiters) }
 
-// DeleteOldest deletes the n oldest segments for retention; the active one counts
-// and is rolled first. It refuses to go beyond the high watermark.
-func (p *Partition) DeleteOldest(n int, reason string) error {
+// DeleteOldest deletes the n oldest segments, which end at end, for retention; the
+// active one counts and is rolled first. It refuses to go beyond the high watermark,
+// and when the segments are not those that the caller saw: compaction makes one of
+// several.
+func (p *Partition) DeleteOldest(n int, end kafka.Offset, reason string) error {
 	segments := p.log.Segments()
 	if n <= 0 || n > len(segments) {
 		return fmt.Errorf("%s: delete %d segments of %d: %w", p.tp, n, len(segments), ErrNotDeletable)
+	}
+	if next := segments[n-1].Next; next != end {
+		return fmt.Errorf("%s: delete %d segments up to offset %d, they end at %d now: %w", p.tp, n, end, next, commitlog.ErrChanged)
 	}
 	limit := p.lastStable(p.HighWatermark())
 	if next := segments[n-1].Next; next > limit {
@@ -78,7 +83,10 @@ func (p *Partition) DeleteOldest(n int, reason string) error {
 			return fmt.Errorf("%s: roll before retention: %w", p.tp, err)
 		}
 	}
-	err := p.withReserve(func() error { return p.log.DeleteOldest(n, reason) })
+	err := p.withReserve(func() error { return p.log.DeleteOldest(n, end, reason) })
+	if errors.Is(err, commitlog.ErrChanged) {
+		return err
+	}
 	if err != nil {
 		p.failed("delete segments", err)
 		return fmt.Errorf("%s: delete %d segments: %w", p.tp, n, err)

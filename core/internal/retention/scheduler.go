@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/metrics"
@@ -183,8 +184,8 @@ func (s *Scheduler) decide(page []storage.LogFacts) (v []storage.Verdict, err er
 // execute checks a verdict against the facts it was made from, and against the
 // log as it is now.
 func (s *Scheduler) execute(v storage.Verdict, f *storage.LogFacts, p *partition.Partition) {
-	limit := min(f.HighWatermark, f.LastStable)
-	switch n := v.DeleteOldest; {
+	limit, n := min(f.HighWatermark, f.LastStable), v.DeleteOldest
+	switch {
 	case n == 0:
 		return
 	case n < 0 || n > len(f.Segments):
@@ -199,7 +200,9 @@ func (s *Scheduler) execute(v storage.Verdict, f *storage.LogFacts, p *partition
 	case int64(p.StartOffset()) != f.LogStart:
 		return // DeleteRecords came in between: look again in the next round
 	}
-	if err := p.DeleteOldest(v.DeleteOldest, v.Reason); err != nil {
+	if err := p.DeleteOldest(v.DeleteOldest, kafka.Offset(f.Segments[n-1].NextOffset), v.Reason); errors.Is(err, commitlog.ErrChanged) {
+		return // compaction made one segment of several: look again in the next round
+	} else if err != nil {
 		s.o.Log.Error("retention could not delete", "partition", p.TopicPartition().String(), "err", err)
 		return
 	}
