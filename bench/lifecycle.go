@@ -32,7 +32,7 @@ func lifeNames(many int) []lifeName {
 			lifeName{restartName(many), "≤ 2 s", 2})
 	}
 	return append(names,
-		lifeName{createName(many), "none", math.Inf(1)},
+		lifeName{createName(many), "no target", math.Inf(1)},
 		lifeName{manyName(many), "≤ 600 MiB", 600 << 10},
 		lifeName{restartName(many), "≤ 15 s", 15})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -33,11 +34,14 @@ func lifeRows(names []lifeName, ours, theirs map[string]measure) []row {
 	var rows []row
 	for _, n := range names {
 		m := ours[n.name]
-		mark := "✗"
-		if m.value <= n.most {
-			mark = "✓"
+		mark := " ✗"
+		switch {
+		case math.IsInf(n.most, 1):
+			mark = ""
+		case m.value <= n.most:
+			mark = " ✓"
 		}
-		r := row{name: n.name, ours: m.text, target: n.target + " " + mark}
+		r := row{name: n.name, ours: m.text, target: n.target + mark}
 		if theirs != nil {
 			r.theirs, r.ratio = theirs[n.name].text, fmt.Sprintf("%.3f×", m.value/theirs[n.name].value)
 		}
