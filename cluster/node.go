@@ -53,7 +53,11 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err := n.lockDir(o.Broker.FS, o.DataDir); err != nil {
 		return err
 	}
-	group, err := consensus.Open(consensus.Options{Dir: filepath.Join(o.DataDir, "control"),
+	control := filepath.Join(o.DataDir, "control") // the libraries below use the system's disk
+	if err := vfs.MakeDir(vfs.OS(), control); err != nil {
+		return fmt.Errorf("control directory: %w", err)
+	}
+	group, err := consensus.Open(consensus.Options{Dir: control,
 		NodeID: o.Broker.NodeID, ClusterID: o.ClusterID, Log: o.Broker.Log})
 	if err != nil {
 		return err
@@ -79,7 +83,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 // lockDir makes the data directory this process's own. It comes before anything
 // is opened, so that a second process finds out at once and whom it meets.
 func (n *Node) lockDir(fs vfs.FS, dir string) error {
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
+	if err := vfs.MakeDir(fs, dir); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	lock, err := fs.Lock(filepath.Join(dir, ".lock"), []byte(strconv.Itoa(os.Getpid())+"\n"))

@@ -2,7 +2,6 @@ package broker_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -183,8 +182,7 @@ func TestGroupOfThreeOutlivesItsBroker(t *testing.T) {
 func TestGRP02CommittedOffsetsOutliveAPowerFailure(t *testing.T) {
 	durable := maps.Clone(quickGroups)
 	durable[config.DurabilityKey] = config.DurabilityFsync
-	b := brokertest.Start(t, brokertest.Options{FS: madeDisk(t), Loopback: true,
-		Static: durable})
+	b := brokertest.Start(t, brokertest.Options{FS: vfs.NewMem(), Loopback: true, Static: durable})
 	b.CreateTopic("t", 3, nil)
 	fill(t, b, "t", 0, 30)
 	c := newCrowd(t, b)
@@ -200,16 +198,6 @@ func TestGRP02CommittedOffsetsOutliveAPowerFailure(t *testing.T) {
 			t.Fatalf("after crash %d the committed offsets add up to %d, want 30", round, got)
 		}
 	}
-}
-
-// madeDisk is a disk on which the folders of the data have been for long.
-func madeDisk(t *testing.T) *vfs.Mem {
-	disk := vfs.NewMem()
-	err := disk.MkdirAll("/data/logs", 0o755)
-	if err := errors.Join(err, disk.SyncDir("/"), disk.SyncDir("/data")); err != nil {
-		t.Fatal(err)
-	}
-	return disk
 }
 
 // committed is the sum of a group's offsets of a topic.

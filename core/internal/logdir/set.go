@@ -154,7 +154,7 @@ func (s *Set) newDir(p string, o Options) *Dir {
 
 // openDir does the work of Open for one directory.
 func (s *Set) openDir(d *Dir, want Properties) error {
-	if err := s.fs.MkdirAll(d.Path, 0o755); err != nil {
+	if err := vfs.MakeDir(s.fs, d.Path); err != nil {
 		return err
 	}
 	lock, err := s.fs.Lock(path.Join(d.Path, ".lock"), strconv.AppendInt(nil, int64(os.Getpid()), 10))
