@@ -31,7 +31,7 @@ func (a *API) metadata(r *wire.Request) {
 	resp := kmsg.NewPtrMetadataResponse()
 	if badMetadata(&q) {
 		refuseMetadata(resp, &q)
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	c := &metadataCall{a: a, r: r, q: &q, resp: resp, img: a.image()}
@@ -45,7 +45,7 @@ func (a *API) metadata(r *wire.Request) {
 	default:
 		c.topicsByName()
 	}
-	a.reply(r, resp)
+	r.ReplyMessage(resp)
 }
 
 // badMetadata reports a request that is refused as a whole.

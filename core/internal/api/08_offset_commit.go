@@ -26,19 +26,19 @@ func (a *API) offsetCommit(r *wire.Request) {
 		return
 	}
 	if !a.authorize(r, OpRead, ResourceGroup, q.Group) {
-		a.reply(r, group.CommitRefusal(q, kafka.ErrGroupAuthorizationFailed))
+		r.ReplyMessage(group.CommitRefusal(q, kafka.ErrGroupAuthorizationFailed))
 		return
 	}
 	resp := kmsg.NewPtrOffsetCommitResponse()
 	a.splitCommit(r, q, resp)
 	if len(q.Topics) == 0 {
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	by := caller(r)
 	by.Ticket = collector(func(m kmsg.Response) {
 		mergeCommit(resp, m.(*kmsg.OffsetCommitResponse))
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 	})
 	a.coordinate(q.Group, func(s *group.State, now int64) group.Output { return s.Commit(now, by, q) },
 		func(code kafka.ErrorCode) { by.Ticket.Answer(group.CommitRefusal(q, code)) })

@@ -33,7 +33,7 @@ func (a *API) offsetFetch(r *wire.Request) {
 		q.Groups = []kmsg.OffsetFetchRequestGroup{singleFetch(&q)}
 	}
 	c := &offsetFetchCall{a: a, r: r, img: a.image(), byID: q.Version >= 10, groups: make([]kmsg.OffsetFetchResponseGroup, len(q.Groups))}
-	parts := newCountdown(len(q.Groups), func() { a.reply(r, c.answer(&q)) })
+	parts := newCountdown(len(q.Groups), func() { r.ReplyMessage(c.answer(&q)) })
 	for i := range q.Groups {
 		c.one(&q.Groups[i], func(g kmsg.OffsetFetchResponseGroup) {
 			c.groups[i] = g

@@ -45,7 +45,7 @@ func (a *API) findCoordinator(r *wire.Request) {
 		if code != kafka.None {
 			resp.ErrorMessage = kmsg.StringPtr(code.Text())
 		}
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	for _, key := range q.CoordinatorKeys {
@@ -58,7 +58,7 @@ func (a *API) findCoordinator(r *wire.Request) {
 		c.ErrorCode = a.code(r, refused(code))
 		resp.Coordinators = append(resp.Coordinators, c)
 	}
-	a.reply(r, resp)
+	r.ReplyMessage(resp)
 }
 
 // refused is a code as an error; nil: none.

@@ -32,7 +32,7 @@ func (a *API) joinGroup(r *wire.Request) {
 		if code != kafka.ErrGroupAuthorizationFailed {
 			resp.MemberID = q.MemberID
 		}
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	for i := range q.Protocols {

@@ -23,7 +23,7 @@ func (a *API) syncGroup(r *wire.Request) {
 		return
 	}
 	if code := a.refuseSync(r, q); code != kafka.None {
-		a.reply(r, syncError(code))
+		r.ReplyMessage(syncError(code))
 		return
 	}
 	for i := range q.GroupAssignment {

@@ -29,7 +29,7 @@ func (a *API) describeGroups(r *wire.Request) {
 				g.AuthorizedOperations = a.allowedOperations(r, ResourceGroup, g.Group)
 			}
 		}
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 	})
 	for i, id := range q.Groups {
 		fail := func(code kafka.ErrorCode) {

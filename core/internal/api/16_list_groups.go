@@ -78,5 +78,5 @@ func (l *groupList) reply() {
 		l.resp.Groups = nil
 	}
 	slices.SortFunc(l.resp.Groups, func(x, y kmsg.ListGroupsResponseGroup) int { return cmp.Compare(x.Group, y.Group) })
-	l.a.reply(l.r, l.resp)
+	l.r.ReplyMessage(l.resp)
 }

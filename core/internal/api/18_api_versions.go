@@ -44,7 +44,7 @@ func (a *API) apiVersions(r *wire.Request) {
 	img := a.image()
 	if refused := a.refuseAPIVersions(img, &q); refused != kafka.None {
 		resp.ErrorCode = int16(refused)
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	if q.Version >= 3 {
@@ -54,7 +54,7 @@ func (a *API) apiVersions(r *wire.Request) {
 		resp.ApiKeys = append(resp.ApiKeys, shownVersions(&a.table.entries[i]))
 	}
 	addFeatures(resp, img, q.Version)
-	a.reply(r, resp)
+	r.ReplyMessage(resp)
 }
 
 // shownVersions is a key's range for clients.

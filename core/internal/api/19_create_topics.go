@@ -35,7 +35,7 @@ func (a *API) createTopics(r *wire.Request) {
 		defer stop()
 		c := &createTopicsCall{a: a, r: r, q: q, img: a.image(), resp: kmsg.NewPtrCreateTopicsResponse()}
 		c.run(ctx)
-		a.reply(r, c.resp)
+		r.ReplyMessage(c.resp)
 	})
 }
 

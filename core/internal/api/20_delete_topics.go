@@ -28,7 +28,7 @@ func (a *API) deleteTopics(r *wire.Request) {
 		defer stop()
 		c := &deleteTopicsCall{a: a, r: r, q: q, img: a.image(), resp: kmsg.NewPtrDeleteTopicsResponse()}
 		c.run(ctx)
-		a.reply(r, c.resp)
+		r.ReplyMessage(c.resp)
 	})
 }
 

@@ -38,7 +38,7 @@ func (a *API) describeConfigs(r *wire.Request) {
 			r.Drop(errTooMuch)
 			return
 		}
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 	})
 }
 

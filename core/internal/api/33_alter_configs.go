@@ -39,6 +39,6 @@ func (a *API) alterConfigs(r *wire.Request) {
 			out.ErrorCode, out.ErrorMessage = a.code(r, why), fullText(why)
 			resp.Resources = append(resp.Resources, out)
 		}
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 	})
 }

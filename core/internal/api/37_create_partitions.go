@@ -28,7 +28,7 @@ func (a *API) createPartitions(r *wire.Request) {
 		defer stop()
 		c := &createPartitionsCall{a: a, r: r, q: q, img: a.image(), resp: kmsg.NewPtrCreatePartitionsResponse()}
 		c.run(ctx)
-		a.reply(r, c.resp)
+		r.ReplyMessage(c.resp)
 	})
 }
 

@@ -23,7 +23,7 @@ func (a *API) deleteGroups(r *wire.Request) {
 	ids := distinct(q.Groups)
 	resp := kmsg.NewPtrDeleteGroupsResponse()
 	resp.Groups = make([]kmsg.DeleteGroupsResponseGroup, len(ids))
-	parts := newCountdown(len(ids), func() { a.reply(r, resp) })
+	parts := newCountdown(len(ids), func() { r.ReplyMessage(resp) })
 	for i, id := range ids {
 		fail := func(code kafka.ErrorCode) {
 			g := kmsg.NewDeleteGroupsResponseGroup()

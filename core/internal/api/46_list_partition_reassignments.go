@@ -23,7 +23,7 @@ func (a *API) listPartitionReassignments(r *wire.Request) {
 	resp := kmsg.NewPtrListPartitionReassignmentsResponse()
 	if !a.authorizeCluster(r, OpDescribe) {
 		resp.ErrorCode = int16(kafka.ErrClusterAuthorizationFailed)
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	add := func(t *meta.Topic, numbers []int32) {
@@ -42,7 +42,7 @@ func (a *API) listPartitionReassignments(r *wire.Request) {
 			add(t, append([]int32{}, q.Topics[i].Partitions...))
 		}
 	}
-	a.reply(r, resp)
+	r.ReplyMessage(resp)
 }
 
 // reassignments are the moving partitions of a topic among the numbers; nil: among

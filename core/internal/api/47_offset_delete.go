@@ -23,7 +23,7 @@ func (a *API) offsetDelete(r *wire.Request) {
 	fail := func(code kafka.ErrorCode) {
 		resp := kmsg.NewPtrOffsetDeleteResponse()
 		resp.ErrorCode = int16(code)
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 	}
 	switch {
 	case !a.authorize(r, OpDelete, ResourceGroup, q.Group):
@@ -40,7 +40,7 @@ func (a *API) offsetDelete(r *wire.Request) {
 			mergeOffsetDelete(before, resp)
 			resp = before
 		}
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 	})
 	a.coordinate(q.Group, func(s *group.State, _ int64) group.Output { return s.DeleteOffsets(to, &q) }, fail)
 }

@@ -31,13 +31,13 @@ func (a *API) describeQuorum(r *wire.Request) {
 	if !a.authorizeCluster(r, OpDescribe) {
 		resp.ErrorCode = int16(kafka.ErrClusterAuthorizationFailed)
 		resp.ErrorMessage = kmsg.StringPtr(kafka.ErrClusterAuthorizationFailed.Text())
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	resp.ErrorMessage = kmsg.StringPtr("")
 	if !asksForQuorum(&q) {
 		resp.Topics = unknownQuorums(&q)
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	quorum := a.deps.Control.Quorum()
@@ -47,7 +47,7 @@ func (a *API) describeQuorum(r *wire.Request) {
 	p.CurrentVoters, p.Observers = a.replicaStates(&quorum, quorum.Voters), a.replicaStates(&quorum, quorum.Observers)
 	resp.Topics = []kmsg.DescribeQuorumResponseTopic{{Topic: clusterMetadataTopic, Partitions: []kmsg.DescribeQuorumResponseTopicPartition{p}}}
 	resp.Nodes = a.quorumNodes(r, &quorum)
-	a.reply(r, resp)
+	r.ReplyMessage(resp)
 }
 
 // asksForQuorum says whether a request is about the one thing that there is.

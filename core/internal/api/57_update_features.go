@@ -25,13 +25,13 @@ func (a *API) updateFeatures(r *wire.Request) {
 	if !a.authorizeCluster(r, OpAlter) {
 		resp := kmsg.NewPtrUpdateFeaturesResponse()
 		resp.ErrorCode = int16(kafka.ErrClusterAuthorizationFailed)
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	a.later(r, func(ctx context.Context) {
 		ctx, stop := withTimeout(ctx, q.TimeoutMillis)
 		defer stop()
-		a.reply(r, a.updateFeaturesNow(ctx, r, q))
+		r.ReplyMessage(a.updateFeaturesNow(ctx, r, q))
 	})
 }
 

@@ -31,7 +31,7 @@ func (a *API) describeCluster(r *wire.Request) {
 	resp := kmsg.NewPtrDescribeClusterResponse()
 	if why := refuseEndpoint(&q); why != nil {
 		resp.ErrorCode, resp.ErrorMessage = a.code(r, why), &why.Message
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	img := a.image()
@@ -48,7 +48,7 @@ func (a *API) describeCluster(r *wire.Request) {
 			resp.ClusterAuthorizedOperations = a.allowedOperations(r, ResourceCluster, clusterResourceName)
 		}
 	}
-	a.reply(r, resp)
+	r.ReplyMessage(resp)
 }
 
 // refuseEndpoint says what is wrong with the type of endpoint that is asked for.

@@ -33,7 +33,7 @@ func (a *API) listConfigResources(r *wire.Request) {
 	default:
 		resp.ConfigResources = configResources(a.image(), wanted)
 	}
-	a.reply(r, resp)
+	r.ReplyMessage(resp)
 }
 
 // wantedResources is the set of types that is asked for; known is false when there

@@ -32,13 +32,13 @@ func (a *API) describeTopicPartitions(r *wire.Request) {
 			t.ErrorCode, t.Topic = int16(kafka.ErrInvalidRequest), &q.Topics[i].Topic
 			resp.Topics = append(resp.Topics, t)
 		}
-		a.reply(r, resp)
+		r.ReplyMessage(resp)
 		return
 	}
 	c := &describePartitionsCall{a: a, r: r, q: &q, resp: resp, img: a.image()}
 	c.view = newViewer(c.img, r.Conn.Listener)
 	c.page(max(min(int(q.ResponsePartitionLimit), a.broker(c.img).MaxPartitionsDescribed), 1))
-	a.reply(r, resp)
+	r.ReplyMessage(resp)
 }
 
 // badCursor reports a cursor that points outside of the named topics.

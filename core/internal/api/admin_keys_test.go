@@ -261,8 +261,8 @@ func TestNobodyMayDoAnything(t *testing.T) {
 	}
 }
 
-// TestRefusalsAndTimesAreCounted: an operator sees which key refuses what.
-func TestRefusalsAndTimesAreCounted(t *testing.T) {
+// TestRefusalsAreCounted: an operator sees which key refuses what.
+func TestRefusalsAreCounted(t *testing.T) {
 	rig := newAdminRig(t, adminOptions{}, "a")
 	for range 3 {
 		createTopic(rig, kmsg.CreateTopicsRequestTopic{Topic: "a", NumPartitions: 1, ReplicationFactor: 1})
@@ -271,10 +271,4 @@ func TestRefusalsAndTimesAreCounted(t *testing.T) {
 	if refused != 3 {
 		t.Errorf("%d refusals, want 3", refused)
 	}
-	for _, family := range rig.metrics.Snapshot() {
-		if family.Name == "mortise_api_answer_seconds" {
-			return
-		}
-	}
-	t.Error("the time of answers is not measured")
 }

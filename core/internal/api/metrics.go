@@ -4,20 +4,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/mortisemq/mortise/core/kafka"
-	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/core/wire"
 )
 
-// Requests are counted by the server as they arrive. Here it is counted how long
-// answers take that are not about records, and what is refused. Produce and Fetch
-// have counters of their own; their time is the time that clients let them wait.
-
-// reply answers with a message and notes how long it took.
-func (a *API) reply(r *wire.Request, m kmsg.Response) {
-	a.deps.Metrics.Histogram("mortise_api_answer_seconds", "Time from a request's arrival to its answer, by API key; not for keys about records.",
-		metrics.SecondsBounds(), "key", kmsg.NameForKey(r.Key)).Observe(a.deps.Clock.Now().Sub(r.Received).Seconds())
-	r.ReplyMessage(m)
-}
+// The server counts requests and the time of their answers. Here it is counted what
+// is refused.
 
 // code is the number of an error on the wire. It counts the error under the key of
 // the request, which must not be answered yet.

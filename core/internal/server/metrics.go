@@ -2,6 +2,7 @@ package server
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -16,11 +17,12 @@ type counters struct {
 	inFlight    *metrics.Gauge
 	budgetWaits *metrics.Counter
 	rejected    [reasons]*metrics.Counter
-	requests    []*metrics.Counter // by key
+	requests    []*metrics.Counter   // by key
+	seconds     []*metrics.Histogram // by key; nil: not answered here
 	otherKey    *metrics.Counter
 }
 
-func newCounters(reg *metrics.Registry) *counters {
+func newCounters(reg *metrics.Registry, versions func(key int16) (min, max int16, ok bool)) *counters {
 	m := &counters{
 		connections: reg.Gauge("mortise_server_connections", "Open client connections."),
 		accepted:    reg.Counter("mortise_server_accepted_total", "Connections accepted."),
@@ -33,6 +35,12 @@ func newCounters(reg *metrics.Registry) *counters {
 		m.rejected[r] = reg.Counter("mortise_server_rejected_total", "Connections refused or closed by the server, by reason.", "reason", reasonNames[r])
 	}
 	for key := int16(0); key <= kmsg.MaxKey; key++ {
+		var seconds *metrics.Histogram
+		if _, _, ok := versions(key); ok {
+			seconds = reg.Histogram("mortise_server_request_seconds", "Time from a request's arrival until its answer is ready, by API key; with the wait that a Fetch, JoinGroup or acks=all asks for.",
+				metrics.SecondsBounds(), "key", keyName(key))
+		}
+		m.seconds = append(m.seconds, seconds)
 		m.requests = append(m.requests, reg.Counter("mortise_server_requests_total", "Requests started, by API key.", "key", keyName(key)))
 	}
 	m.otherKey = reg.Counter("mortise_server_requests_total", "Requests started, by API key.", "key", "other")
@@ -53,4 +61,11 @@ func (m *counters) request(key int16) {
 		return
 	}
 	m.otherKey.Add(1)
+}
+
+// answered notes how long an answer took. Hot: 0 allocs, two atomic operations.
+func (m *counters) answered(key int16, took time.Duration) {
+	if key >= 0 && int(key) < len(m.seconds) && m.seconds[key] != nil {
+		m.seconds[key].Observe(took.Seconds())
+	}
 }

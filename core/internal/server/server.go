@@ -50,7 +50,7 @@ func New(opt Options) *Server {
 	if opt.Budget == nil {
 		opt.Budget = quota.NewBudget(quota.DefaultBytes)
 	}
-	m := newCounters(opt.Metrics)
+	m := newCounters(opt.Metrics, opt.Versions)
 	s := &Server{
 		opt: opt, m: m, journal: &journal{log: opt.Log, clock: opt.Clock, m: m},
 		listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, perIP: map[netip.Addr]int{},

@@ -1,6 +1,10 @@
 package server
 
-import "github.com/mortisemq/mortise/core/wire"
+import (
+	"time"
+
+	"github.com/mortisemq/mortise/core/wire"
+)
 
 // slot is a request's place in its connection's queue, and the Sink of its
 // answer.
@@ -49,6 +53,9 @@ func (s *slot) finish(resp *wire.Response, drop error) {
 	s.ReleaseBody()
 	s.unweigh()
 	c := s.conn
+	if drop == nil {
+		c.srv.m.answered(s.req.Key, time.Since(s.req.Received))
+	}
 	c.mu.Lock()
 	if s.serial {
 		c.serial--
