@@ -8,19 +8,21 @@ import (
 
 // catalog is every key, looked up by name. It never changes.
 type catalog struct {
-	topic, broker, facts []Key // topic in the order of Kafka's checks
-	topicByName          map[string]*Key
-	brokerByName         map[string]*Key // facts too
-	topicSorted          []*Key          // without internal keys
-	brokerSorted         []*Key          // facts too
+	topic, broker, facts, group []Key // topic and group in the order of Kafka's checks
+	topicByName                 map[string]*Key
+	brokerByName                map[string]*Key // facts too
+	groupByName                 map[string]*Key
+	topicSorted                 []*Key // without internal keys
+	brokerSorted                []*Key // facts too
+	groupSorted                 []*Key
 }
 
 // keys is the one catalog: it depends on nothing.
 var keys = sync.OnceValue(newCatalog)
 
 func newCatalog() *catalog {
-	c := &catalog{topic: topicKeys(), broker: brokerKeys(), facts: factKeys(),
-		topicByName: map[string]*Key{}, brokerByName: map[string]*Key{}}
+	c := &catalog{topic: topicKeys(), broker: brokerKeys(), facts: factKeys(), group: perGroupKeys(),
+		topicByName: map[string]*Key{}, brokerByName: map[string]*Key{}, groupByName: map[string]*Key{}}
 	for i := range c.topic {
 		k := &c.topic[i]
 		c.topicByName[k.Name] = k
@@ -34,9 +36,14 @@ func newCatalog() *catalog {
 			c.brokerSorted = append(c.brokerSorted, &group[i])
 		}
 	}
+	for i := range c.group {
+		c.groupByName[c.group[i].Name] = &c.group[i]
+		c.groupSorted = append(c.groupSorted, &c.group[i])
+	}
 	byName := func(a, b *Key) int { return cmp.Compare(a.Name, b.Name) }
 	slices.SortFunc(c.topicSorted, byName)
 	slices.SortFunc(c.brokerSorted, byName)
+	slices.SortFunc(c.groupSorted, byName)
 	return c
 }
 
@@ -48,6 +55,9 @@ func BrokerKeys() []Key {
 	c := keys()
 	return copies(c.brokerSorted, func(k *Key) bool { return !c.isFact(k) })
 }
+
+// GroupKeys are the keys that groups can have, by name.
+func GroupKeys() []Key { return copies(keys().groupSorted, func(*Key) bool { return true }) }
 
 // copies copies the keys that pass.
 func copies(all []*Key, pass func(*Key) bool) []Key {

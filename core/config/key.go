@@ -36,6 +36,7 @@ type Scope int8
 const (
 	TopicScope  Scope = iota
 	BrokerScope       // in the config file, and dynamically unless ReadOnly
+	GroupScope
 )
 
 // Key is one configuration key.
@@ -46,8 +47,8 @@ type Key struct {
 	// Default is the text of the default value. With NullDefault there is none.
 	Default     string
 	NullDefault bool
-	// Synonyms of a topic key are the broker keys that its default comes from, in
-	// Kafka's order: the first that has a value counts.
+	// Synonyms of a topic's or group's key are the broker keys that its default comes
+	// from, in Kafka's order: the first that has a value counts.
 	Synonyms []string
 	// ReadOnly keys can't be changed dynamically (DescribeConfigs says so).
 	ReadOnly bool
@@ -64,6 +65,8 @@ type Key struct {
 
 	check Check
 	scale int64 // what one unit of a synonym is in units of the topic key; 0 means 1
+	// least and most name the broker keys that limit a key of groups.
+	least, most string
 }
 
 // HasDefault reports whether the key has a value when nobody set one.

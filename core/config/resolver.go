@@ -83,6 +83,7 @@ type resolved struct {
 	image    *meta.Image // the newest one with these layers
 	broker   *Broker
 	topic    *Topic           // of topics without own values
+	group    Group            // of groups without own values
 	defaults map[string]Value // of topics, by topic key
 	// described are the entries of topics without own values. Nobody changes them.
 	described func() []Entry
@@ -149,6 +150,7 @@ func derive(l layers) *resolved {
 		}
 	}
 	d.topic = newTopic(func(name string) Value { return d.defaults[name] })
+	d.group = newGroup(func(name string) Value { return l.brokerValue(keys().groupByName[name].Synonyms[0]) })
 	d.described = sync.OnceValue(d.describeTopic)
 	return d
 }
