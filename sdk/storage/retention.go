@@ -1,12 +1,32 @@
 package storage
 
-import "context"
+import (
+	"context"
+
+	"github.com/mortisemq/mortise/sdk/plugin"
+)
 
 // Retention decides which of the oldest segments of logs may be deleted. See the
 // package's obligations.
 type Retention interface {
 	// Decide answers for the logs in the question. An error means: keep all.
 	Decide(ctx context.Context, logs []LogFacts) ([]Verdict, error)
+}
+
+// FeatureCommitted asks for LogFacts.Committed: it costs the broker a look at all
+// groups.
+const FeatureCommitted = "committed"
+
+// Bounds of one question.
+const (
+	MaxLogs     = 1000
+	MaxSegments = 2000 // in all logs of a question
+)
+
+// Plugin makes a plugin of p, whose New is replaced by make.
+func Plugin(p plugin.Plugin, make func(context.Context, plugin.Config) (Retention, error)) plugin.Plugin {
+	p.Kind, p.New = plugin.Retention, plugin.Typed(make)
+	return p
 }
 
 // Unlimited is the value of RetentionMS and RetentionBytes without a limit.
@@ -30,6 +50,17 @@ type LogFacts struct {
 	Segments []SegmentFacts // oldest first; only the last may be active
 
 	DiskFree, DiskTotal uint64 // bytes of the file system that holds the log; 0: not known
+
+	// Committed are offsets that consumer groups committed for this partition, by
+	// group; only with FeatureCommitted, else nil. A group without an entry has
+	// committed nothing.
+	Committed []GroupOffset
+}
+
+// GroupOffset is what one group has committed for a partition.
+type GroupOffset struct {
+	Group  string
+	Offset int64 // the next that it reads
 }
 
 // SegmentFacts describes one segment.
