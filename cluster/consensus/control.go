@@ -8,6 +8,7 @@ import (
 	"github.com/mortisemq/mortise/cluster/metadata"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // producerIDBlock is how many producer ids a broker gets at a time, as in Kafka.
@@ -90,6 +91,26 @@ func (g *Group) UpdateFeatures(ctx context.Context, updates []meta.FeatureUpdate
 	}
 	r, err := g.ask(ctx, c, validateOnly)
 	return r.Errors, err
+}
+
+// CreateACLs implements meta.Control: one command, all or none.
+func (g *Group) CreateACLs(ctx context.Context, rules []auth.Rule) error {
+	c := &metadata.CreateACLs{}
+	for _, r := range rules {
+		c.Rules = append(c.Rules, metadata.ACL(r))
+	}
+	_, err := g.propose(ctx, c)
+	return err
+}
+
+// DeleteACLs implements meta.Control.
+func (g *Group) DeleteACLs(ctx context.Context, filters []meta.ACLFilter) ([]meta.ACLDeletion, error) {
+	c := &metadata.DeleteACLs{}
+	for _, f := range filters {
+		c.Filters = append(c.Filters, metadata.ACLFilter(f))
+	}
+	r, err := g.propose(ctx, c)
+	return r.ACLs, err
 }
 
 // AllocateProducerIDs implements meta.Control.

@@ -15,6 +15,7 @@ type Result struct {
 	Topics      []meta.TopicResult   // CreateTopics, in the order asked
 	Errors      []*kafka.Error       // of the others with several parts; nil: done
 	Block       meta.ProducerIDBlock // AllocateProducerIDs
+	ACLs        []meta.ACLDeletion   // DeleteACLs, in the order asked
 	BrokerEpoch kafka.BrokerEpoch    // RegisterBroker
 }
 
@@ -42,6 +43,10 @@ func Apply(old *meta.Image, index uint64, c Command) (*meta.Image, Result) {
 		r.Errors = m.updateFeatures(c)
 	case *AllocateProducerIDs:
 		r.Block = m.allocateProducerIDs(c)
+	case *CreateACLs:
+		m.createACLs(c)
+	case *DeleteACLs:
+		r.ACLs = m.deleteACLs(c)
 	default:
 		panic(fmt.Sprintf("BUG: command of type %T", c))
 	}

@@ -3,6 +3,7 @@ package metadata
 import (
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // Command is one decision to be agreed on. The types in this file are all there
@@ -22,6 +23,8 @@ const (
 	kindAlterConfigs        kind = 6
 	kindUpdateFeatures      kind = 7
 	kindAllocateProducerIDs kind = 8
+	kindCreateACLs          kind = 9
+	kindDeleteACLs          kind = 10
 )
 
 // Bootstrap is the first command of a cluster: its id and feature levels. It
@@ -122,6 +125,38 @@ type AllocateProducerIDs struct {
 	Count int64 `cbor:"1,keyasint"`
 }
 
+// CreateACLs adds access rules.
+type CreateACLs struct {
+	Rules []ACL `cbor:"1,keyasint"`
+}
+
+// ACL is auth.Rule.
+type ACL struct {
+	Resource   auth.ResourceType `cbor:"1,keyasint"`
+	Name       string            `cbor:"2,keyasint"`
+	Pattern    auth.PatternType  `cbor:"3,keyasint"`
+	Principal  string            `cbor:"4,keyasint"`
+	Host       string            `cbor:"5,keyasint"`
+	Operation  auth.Operation    `cbor:"6,keyasint"`
+	Permission auth.Permission   `cbor:"7,keyasint"`
+}
+
+// DeleteACLs takes away what the filters choose.
+type DeleteACLs struct {
+	Filters []ACLFilter `cbor:"1,keyasint"`
+}
+
+// ACLFilter is meta.ACLFilter.
+type ACLFilter struct {
+	Resource   auth.ResourceType `cbor:"1,keyasint"`
+	Name       *string           `cbor:"2,keyasint,omitempty"`
+	Pattern    auth.PatternType  `cbor:"3,keyasint"`
+	Principal  *string           `cbor:"4,keyasint,omitempty"`
+	Host       *string           `cbor:"5,keyasint,omitempty"`
+	Operation  auth.Operation    `cbor:"6,keyasint"`
+	Permission auth.Permission   `cbor:"7,keyasint"`
+}
+
 func (*Bootstrap) kind() kind           { return kindBootstrap }
 func (*RegisterBroker) kind() kind      { return kindRegisterBroker }
 func (*CreateTopics) kind() kind        { return kindCreateTopics }
@@ -130,3 +165,5 @@ func (*CreatePartitions) kind() kind    { return kindCreatePartitions }
 func (*AlterConfigs) kind() kind        { return kindAlterConfigs }
 func (*UpdateFeatures) kind() kind      { return kindUpdateFeatures }
 func (*AllocateProducerIDs) kind() kind { return kindAllocateProducerIDs }
+func (*CreateACLs) kind() kind          { return kindCreateACLs }
+func (*DeleteACLs) kind() kind          { return kindDeleteACLs }

@@ -115,6 +115,10 @@ func newCommand(k kind) Command {
 		return new(UpdateFeatures)
 	case kindAllocateProducerIDs:
 		return new(AllocateProducerIDs)
+	case kindCreateACLs:
+		return new(CreateACLs)
+	case kindDeleteACLs:
+		return new(DeleteACLs)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // snapshotMagic and snapshotVersion start every snapshot.
@@ -30,6 +31,8 @@ type snapshotHeader struct {
 	Features       int              `cbor:"5,keyasint"`
 	Configs        int              `cbor:"6,keyasint"`
 	Topics         int              `cbor:"7,keyasint"`
+	ACLs           int              `cbor:"8,keyasint,omitempty"`
+	ACLEpoch       uint64           `cbor:"9,keyasint,omitempty"`
 }
 
 // Items of a snapshot: the nouns of meta with numbered fields.
@@ -93,7 +96,8 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
 	})
 	errs := enc.Encode(snapshotHeader{Index: i.Index, ClusterID: i.ClusterID, NextProducerID: i.NextProducerID,
-		Brokers: len(brokers), Features: len(features), Configs: len(configs), Topics: i.TopicCount()})
+		Brokers: len(brokers), Features: len(features), Configs: len(configs), Topics: i.TopicCount(),
+		ACLs: i.ACLCount(), ACLEpoch: i.ACLEpoch})
 	write := func(item any) bool {
 		if errs == nil {
 			errs = enc.Encode(item)
@@ -111,6 +115,11 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 	}
 	for t := range i.Topics() {
 		if !write(snapshotTopic{t.Name, t.ID, fromPartitions(t.Partitions)}) {
+			break
+		}
+	}
+	for r := range i.ACLs() {
+		if !write(ACL(r)) {
 			break
 		}
 	}
@@ -174,6 +183,14 @@ func readItems(dec *cbor.Decoder) (*meta.Image, error) {
 		}
 		e.PutTopic(&meta.Topic{Name: t.Name, ID: t.ID, Partitions: toPartitions(t.Partitions)})
 	}
+	for n := range h.ACLs {
+		var a ACL
+		if err := dec.Decode(&a); err != nil {
+			return nil, snapshotError(fmt.Sprintf("access rule %d of %d", n, h.ACLs), err)
+		}
+		e.PutACL(auth.Rule(a))
+	}
+	e.SetACLEpoch(h.ACLEpoch)
 	return e.Image(), readEnd(dec)
 }
 
@@ -187,7 +204,7 @@ func readEnd(dec *cbor.Decoder) error {
 	case err != nil:
 		return snapshotError("end", err)
 	}
-	return fmt.Errorf("%w: snapshot goes on after its last topic", ErrCorrupt)
+	return fmt.Errorf("%w: snapshot goes on after its last item", ErrCorrupt)
 }
 
 // snapshotError says where reading stopped and why.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // command draws any command, with few names so that they meet.
@@ -20,7 +21,7 @@ func command(t *rapid.T) Command {
 	names := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	ids := rapid.Custom(func(t *rapid.T) kafka.TopicID { return topicID(rapid.IntRange(1, 6).Draw(t, "id")) })
 	values := rapid.MapOfN(names, rapid.StringN(0, 3, 9), 0, 2)
-	switch rapid.IntRange(0, 6).Draw(t, "kind") {
+	switch rapid.IntRange(0, 8).Draw(t, "kind") {
 	case 0:
 		return &RegisterBroker{ID: kafka.BrokerID(rapid.IntRange(1, 4).Draw(t, "broker")), CleanShutdown: rapid.Bool().Draw(t, "clean")}
 	case 1:
@@ -34,6 +35,11 @@ func command(t *rapid.T) Command {
 		return &AlterConfigs{Changes: []ConfigChange{{Type: meta.ResourceTopic, Name: names.Draw(t, "name"), Values: values.Draw(t, "values")}}}
 	case 5:
 		return &UpdateFeatures{Updates: []FeatureUpdate{{Name: "metadata.version", Level: int16(rapid.IntRange(1, 40).Draw(t, "level")), Downgrade: 1}}}
+	case 6:
+		return &CreateACLs{Rules: []ACL{{Resource: auth.Topic, Name: names.Draw(t, "name"), Pattern: auth.Literal, Principal: "User:" + names.Draw(t, "user"), Host: "*", Operation: auth.OpRead, Permission: auth.PermissionAllow}}}
+	case 7:
+		name := names.Draw(t, "name")
+		return &DeleteACLs{Filters: []ACLFilter{{Resource: auth.AnyResource, Name: &name, Pattern: meta.MatchPattern, Operation: auth.OpAny, Permission: meta.AnyPermission}}}
 	default:
 		return &AllocateProducerIDs{Count: 1000}
 	}

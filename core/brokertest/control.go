@@ -10,6 +10,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // Control decides in memory, at once and alone. It refuses what a real decider
@@ -178,6 +179,30 @@ func (c *Control) UpdateFeatures(_ context.Context, updates []meta.FeatureUpdate
 		}
 	})
 	return errs, nil
+}
+
+// CreateACLs implements meta.Control.
+func (c *Control) CreateACLs(_ context.Context, rules []auth.Rule) error {
+	c.decide(false, func(_ *meta.Image, e *meta.Edit) {
+		for _, r := range rules {
+			e.PutACL(r)
+		}
+	})
+	return nil
+}
+
+// DeleteACLs implements meta.Control.
+func (c *Control) DeleteACLs(_ context.Context, filters []meta.ACLFilter) ([]meta.ACLDeletion, error) {
+	gone := make([]meta.ACLDeletion, len(filters))
+	c.decide(false, func(now *meta.Image, e *meta.Edit) {
+		for n := range filters {
+			gone[n].Rules = now.MatchingACLs(&filters[n])
+			for i := range gone[n].Rules {
+				e.RemoveACL(&gone[n].Rules[i])
+			}
+		}
+	})
+	return gone, nil
 }
 
 // AllocateProducerIDs implements meta.Control.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // Control is the one door to whoever decides about the cluster. A call returns
@@ -31,6 +32,11 @@ type Control interface {
 	// against a change in between: it must equal what the image has.
 	AlterConfigs(ctx context.Context, changes []ConfigChange, validateOnly bool) ([]*kafka.Error, error)
 	UpdateFeatures(ctx context.Context, updates []FeatureUpdate, validateOnly bool) ([]*kafka.Error, error)
+	// CreateACLs adds access rules, all or none; the ones that are there stay.
+	CreateACLs(ctx context.Context, rules []auth.Rule) error
+	// DeleteACLs takes away what the filters choose, and says for each filter what
+	// that was: a rule that two filters choose is named for both, as in Kafka.
+	DeleteACLs(ctx context.Context, filters []ACLFilter) ([]ACLDeletion, error)
 	// AllocateProducerIDs hands out a block of producer ids that nobody else gets.
 	AllocateProducerIDs(ctx context.Context) (ProducerIDBlock, error)
 	// Quorum describes the voters as this broker knows them.

@@ -6,6 +6,7 @@ import (
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // Edit collects changes to an image and makes the next one. The parts that do
@@ -16,6 +17,7 @@ type Edit struct {
 	topics   *iradix.Txn[*Topic]
 	topicIDs *iradix.Txn[*Topic]
 	configs  *iradix.Txn[resourceConfig]
+	acls     *iradix.Txn[auth.Rule]
 
 	brokersOwned, featuresOwned bool
 }
@@ -25,7 +27,7 @@ func (i *Image) Edit(index uint64) *Edit {
 	if index <= i.Index {
 		panic("BUG: an image's index must grow")
 	}
-	e := &Edit{next: *i, topics: i.topics.Txn(), topicIDs: i.topicIDs.Txn(), configs: i.configs.Txn()}
+	e := &Edit{next: *i, topics: i.topics.Txn(), topicIDs: i.topicIDs.Txn(), configs: i.configs.Txn(), acls: i.acls.Txn()}
 	e.next.Index = index
 	return e
 }
@@ -33,6 +35,7 @@ func (i *Image) Edit(index uint64) *Edit {
 // Image is the next image. The Edit must not be used after it.
 func (e *Edit) Image() *Image {
 	e.next.topics, e.next.topicIDs, e.next.configs = e.topics.Commit(), e.topicIDs.Commit(), e.configs.Commit()
+	e.next.acls = e.acls.Commit()
 	next := e.next
 	return &next
 }

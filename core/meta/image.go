@@ -7,6 +7,7 @@ import (
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // Image is the state of the cluster after the change numbered Index. It is
@@ -19,11 +20,15 @@ type Image struct {
 	// NextProducerID is the first producer id that no broker has been given.
 	NextProducerID kafka.ProducerID
 
+	// ACLEpoch is the Index of the last change of access rules.
+	ACLEpoch uint64
+
 	brokers  map[kafka.BrokerID]*Broker
 	topics   *iradix.Tree[*Topic]         // by name
 	topicIDs *iradix.Tree[*Topic]         // by id
 	configs  *iradix.Tree[resourceConfig] // by Resource.key
 	features map[string]int16
+	acls     *iradix.Tree[auth.Rule] // by ruleKey
 
 	partitions int // in all topics
 }
@@ -37,6 +42,7 @@ func Empty(clusterID string) *Image {
 		topicIDs:  iradix.New[*Topic](),
 		configs:   iradix.New[resourceConfig](),
 		features:  map[string]int16{},
+		acls:      iradix.New[auth.Rule](),
 	}
 }
 
