@@ -11,6 +11,7 @@ import (
 	"github.com/mortisemq/mortise/core/brokertest"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // The Control of brokertest is the obvious twin of this one: what tests of the
@@ -74,7 +75,29 @@ func anyRequest(random *rand.Rand) request {
 			block, err := c.AllocateProducerIDs(t.Context())
 			return fmt.Sprint(block, err)
 		}},
-	}[random.IntN(6)]
+		{"allow " + what, func(t *testing.T, c meta.Control) string { return fmt.Sprint(c.CreateACLs(t.Context(), rulesOf(names))) }},
+		{"disallow " + what, func(t *testing.T, c meta.Control) string { return askDisallow(t, c, names) }},
+	}[random.IntN(8)]
+}
+
+// rulesOf lets everybody read the topics.
+func rulesOf(names []string) []auth.Rule {
+	var rules []auth.Rule
+	for _, name := range names {
+		rules = append(rules, auth.Rule{Resource: auth.Topic, Name: name, Pattern: auth.Literal, Principal: "User:*", Host: "*",
+			Operation: auth.OpRead, Permission: auth.PermissionAllow})
+	}
+	return rules
+}
+
+func askDisallow(t *testing.T, c meta.Control, names []string) string {
+	var filters []meta.ACLFilter
+	for _, name := range names {
+		filters = append(filters, meta.ACLFilter{Resource: auth.AnyResource, Name: &name, Pattern: meta.AnyPattern,
+			Operation: auth.OpAny, Permission: meta.AnyPermission})
+	}
+	gone, err := c.DeleteACLs(t.Context(), filters)
+	return fmt.Sprint(gone, err)
 }
 
 func askCreate(t *testing.T, c meta.Control, names []string, count int32, factor int16, dry bool) string {
@@ -165,6 +188,9 @@ func picture(i *meta.Image) string {
 	}
 	for b := range i.Brokers() {
 		lines = append(lines, fmt.Sprint("broker ", b.ID, b.Rack, b.Endpoints, b.Fenced))
+	}
+	for r := range i.ACLs() {
+		lines = append(lines, fmt.Sprint("rule ", r))
 	}
 	lines = append(lines, fmt.Sprint("features ", i.Features()), fmt.Sprint("next producer id ", i.NextProducerID))
 	slices.Sort(lines)
