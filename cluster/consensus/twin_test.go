@@ -75,7 +75,9 @@ func anyRequest(random *rand.Rand) request {
 			block, err := c.AllocateProducerIDs(t.Context())
 			return fmt.Sprint(block, err)
 		}},
-		{"allow " + what, func(t *testing.T, c meta.Control) string { return fmt.Sprint(c.CreateACLs(t.Context(), rulesOf(names))) }},
+		{"allow " + what, func(t *testing.T, c meta.Control) string {
+			return fmt.Sprint(c.CreateACLs(t.Context(), rulesOf(names)))
+		}},
 		{"disallow " + what, func(t *testing.T, c meta.Control) string { return askDisallow(t, c, names) }},
 	}[random.IntN(8)]
 }
