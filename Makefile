@@ -29,6 +29,10 @@ race:
 conformance:
 	bash conformance/run.sh
 
+# Long runs of real clients while the broker is in trouble.
+soak:
+	bash conformance/soak.sh
+
 # Records the transcripts anew from a real Kafka 4.4 (needs Java and Maven).
 transcripts:
 	bash conformance/record.sh

@@ -22,12 +22,14 @@ source "$here/clients/brokers.sh"
 source "$here/clients/tree.sh"
 # shellcheck source=clients/tools.sh
 source "$here/clients/tools.sh"
+# shellcheck source=clients/kgo.sh
+source "$here/clients/kgo.sh"
 # shellcheck source=clients/disk.sh
 source "$here/clients/disk.sh"
 
 trap 'stop_all; rm -rf "$work"' EXIT
 
-for what in kcat java python node go javac; do
+for what in kcat java python node go javac kgo; do
   must "install-$what" "install_$what"
 done
 must build build_target
@@ -35,6 +37,7 @@ must start-kafka reference_start
 must start-mortise target_start
 
 tools_steps
+kgo_steps
 tree_steps
 crash_steps
 disk_steps

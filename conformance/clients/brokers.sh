@@ -25,24 +25,38 @@ target_dir="$work/target"
 if [[ $target == kafka ]]; then target_port=$(free_pair); else target_port=$(free_port); fi
 addr="localhost:$target_port"
 
-# Retention must not take the old records of tests.
-kafka_options=(log.retention.check.interval.ms=86400000)
+# Retention must not take the old records of tests, and groups must not make them wait.
+broker_options=(log.retention.check.interval.ms=86400000 group.initial.rebalance.delay.ms=0
+  group.consumer.heartbeat.interval.ms=1000 group.consumer.min.heartbeat.interval.ms=500
+  group.consumer.session.timeout.ms=6000 group.consumer.min.session.timeout.ms=6000)
+
+# target_environment prints the options as Mortise's environment variables.
+target_environment() {
+  local option key
+  for option in "${broker_options[@]}"; do
+    key=${option%%=*}
+    key=${key^^}
+    echo "MORTISE_DEFAULTS__${key//./_}=${option#*=}"
+  done
+}
 
 build_target() {
   [[ $target == kafka ]] && return
   (cd "$here/.." && go build -o "$work/mortise" ./cmd/mortise)
 }
 
-reference_start() { "$here/oracle/kafka.sh" start "$reference_dir" "$reference_port" "${kafka_options[@]}"; }
+reference_start() { "$here/oracle/kafka.sh" start "$reference_dir" "$reference_port" "${broker_options[@]}"; }
 reference_stop() { "$here/oracle/kafka.sh" stop "$reference_dir"; }
 
 target_start() {
   if [[ $target == kafka ]]; then
-    "$here/oracle/kafka.sh" start "$target_dir" "$target_port" "${kafka_options[@]}"
+    "$here/oracle/kafka.sh" start "$target_dir" "$target_port" "${broker_options[@]}"
     return
   fi
   mkdir -p "$target_dir"
-  setsid "$work/mortise" serve --data "$target_dir/data" --listen "127.0.0.1:$target_port" \
+  local environment
+  mapfile -t environment < <(target_environment)
+  env "${environment[@]}" setsid "$work/mortise" serve --data "$target_dir/data" --listen "127.0.0.1:$target_port" \
     --advertise "localhost:$target_port" >>"$target_dir/server.log" 2>&1 </dev/null &
   echo $! >"$target_dir/pid"
   disown # Its end by SIGKILL is no news.
