@@ -13,6 +13,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/retention"
 	"github.com/mortisemq/mortise/core/internal/server"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/wire"
 )
 
 // Bounds of the handles of segments when Options.OpenFiles is 0.
@@ -48,7 +49,7 @@ func (b *Broker) serve() {
 	for n, l := range b.listeners {
 		name := o.Listeners[n].Name
 		b.serving.Go(func() {
-			if err := b.server.Serve(l, name); err != nil && !errors.Is(err, net.ErrClosed) {
+			if err := b.server.Serve(l, name, wire.AnonymousIdentity()); err != nil && !errors.Is(err, net.ErrClosed) {
 				o.Log.Error("listener ended", "name", name, "error", err)
 			}
 		})

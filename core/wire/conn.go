@@ -3,22 +3,54 @@ package wire
 import (
 	"net/netip"
 	"sync/atomic"
+	"time"
 )
 
-// ConnInfo is what is known of a connection. Its fields do not change after the
-// connection was accepted; the client's software is told later. It is safe for
-// concurrent use.
+// ConnInfo is what the server knows about a client connection. It is safe for
+// concurrent use; the fields do not change after the first request.
 type ConnInfo struct {
-	ID        uint64 // unique in this process
-	Listener  string // name of the listener that accepted it
-	Remote    netip.AddrPort
-	Principal string // Kafka's text form; "User:ANONYMOUS" without authentication
+	ID       uint64 // unique in this process
+	Listener string // name of the listener that accepted it
+	Remote   netip.AddrPort
 
+	identity atomic.Pointer[Identity]
 	software atomic.Pointer[software]
+	tokens   atomic.Bool
+}
+
+// Identity is who the client of a connection is. It never changes; a client that
+// authenticates anew gets another one.
+type Identity struct {
+	Type, Name string    // of the principal: User, alice
+	Principal  string    // Kafka's text form of both: User:alice
+	Groups     []string  // sorted
+	Until      time.Time // no request that came later counts; zero: no end
+}
+
+// NewIdentity makes an identity without groups and end.
+func NewIdentity(kind, name string) *Identity {
+	return &Identity{Type: kind, Name: name, Principal: kind + ":" + name}
 }
 
 // Anonymous is the principal of a connection that proved nothing.
 const Anonymous = "User:ANONYMOUS"
+
+// AnonymousIdentity is the identity of such a connection.
+func AnonymousIdentity() *Identity { return NewIdentity("User", "ANONYMOUS") }
+
+// Identity is who the client is; nil: it has to authenticate first.
+func (c *ConnInfo) Identity() *Identity { return c.identity.Load() }
+
+// SetIdentity says who the client is from the next request on.
+func (c *ConnInfo) SetIdentity(i *Identity) { c.identity.Store(i) }
+
+// ExpectTokens makes the next frames bare SASL tokens, without headers, which
+// arrive as requests of KeyToken: what SaslHandshake v0 leads to (KIP-43). Call it
+// before the handshake is answered, and with false before the last token is.
+func (c *ConnInfo) ExpectTokens(yes bool) { c.tokens.Store(yes) }
+
+// ExpectsTokens says whether the next frame is a bare token.
+func (c *ConnInfo) ExpectsTokens() bool { return c.tokens.Load() }
 
 type software struct{ name, version string }
 

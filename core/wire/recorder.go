@@ -28,7 +28,8 @@ func Record(m kmsg.Request, clientID string) (*Request, *Recorder) {
 
 // RecordBytes is Record for a body of any bytes.
 func RecordBytes(h Header, body []byte) (*Request, *Recorder) {
-	rec := &Recorder{done: make(chan struct{}), info: ConnInfo{ID: 1, Listener: "TEST", Principal: Anonymous}}
+	rec := &Recorder{done: make(chan struct{}), info: ConnInfo{ID: 1, Listener: "TEST"}}
+	rec.info.SetIdentity(AnonymousIdentity())
 	r := new(Request)
 	r.Init(h, body, &rec.info, time.Now(), rec, nil)
 	return r, rec

@@ -47,6 +47,8 @@ type Request struct {
 	sink       Sink
 	responses  *Responses
 	throttleMS int32
+	spoiled    error // Drop instead of an answer
+	last       error // close after the answer
 	answered   atomic.Bool
 }
 
@@ -54,7 +56,7 @@ type Request struct {
 // of pool, which may be nil. It is for those who own the memory of requests.
 func (r *Request) Init(h Header, body []byte, conn *ConnInfo, received time.Time, sink Sink, pool *Responses) {
 	r.Header, r.Body, r.Conn, r.Received, r.sink, r.responses = h, body, conn, received, sink, pool
-	r.throttleMS = 0
+	r.throttleMS, r.spoiled, r.last = 0, nil, nil
 	r.answered.Store(false)
 }
 
@@ -69,6 +71,11 @@ func (r *Request) end() Sink {
 // Reply answers with resp, which came from NewResponse(r) and is the server's
 // from now on. It never blocks on the network.
 func (r *Request) Reply(resp *Response) {
+	if r.spoiled != nil {
+		resp.Release()
+		r.Drop(r.spoiled)
+		return
+	}
 	resp.finish()
 	r.end().Answer(resp)
 }
@@ -89,7 +96,29 @@ func (r *Request) ReplyVersion(m kmsg.Response, version int16) {
 }
 
 // ReplyNone ends a request that gets no answer (Produce with acks=0).
-func (r *Request) ReplyNone() { r.end().Answer(nil) }
+func (r *Request) ReplyNone() {
+	if r.spoiled != nil {
+		r.Drop(r.spoiled)
+		return
+	}
+	r.end().Answer(nil)
+}
+
+// Spoil turns the coming answer into Drop(err), whatever it will say: something
+// that it depends on could not be found out, and the client shall try again. The
+// first err counts. Only the goroutine that works on the request may call it.
+func (r *Request) Spoil(err error) {
+	if r.spoiled == nil {
+		r.spoiled = err
+	}
+}
+
+// CloseAfter has the connection closed once the coming answer went out; the server
+// logs err, rate-limited. Only the goroutine that works on the request may call it.
+func (r *Request) CloseAfter(err error) { r.last = err }
+
+// ClosesAfter is what CloseAfter set; nil: the connection goes on.
+func (r *Request) ClosesAfter() error { return r.last }
 
 // Drop ends the request by closing the connection once the answers before it
 // went out. The server logs err, rate-limited. It is Kafka's answer to a body

@@ -57,7 +57,11 @@ func (p *Responses) get() *Response {
 // response header in the version that r wants. Hot: 0 allocs when pooled.
 func NewResponse(r *Request) *Response {
 	resp := r.responses.get()
-	resp.buf = appendInt32(append(resp.buf[:0], 0, 0, 0, 0), r.CorrelationID)
+	resp.buf = append(resp.buf[:0], 0, 0, 0, 0)
+	if r.Key == KeyToken {
+		return resp
+	}
+	resp.buf = appendInt32(resp.buf, r.CorrelationID)
 	if responseHeaderTags(r.Key, r.Version) {
 		resp.buf = append(resp.buf, 0)
 	}

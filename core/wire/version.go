@@ -5,6 +5,10 @@ const (
 	KeyProduce     int16 = 0
 	KeyFetch       int16 = 1
 	KeyAPIVersions int16 = 18
+
+	// KeyToken is the key of a frame that is a bare SASL token: Body is the token,
+	// and the answer has no header either. No client can name it.
+	KeyToken int16 = -1
 )
 
 // never stands for a key that has no flexible version.

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"github.com/mortisemq/mortise/core/wire"
 )
 
 // Pauses after an accept that failed, as with EMFILE: the listener stays ready,
@@ -17,7 +19,8 @@ const (
 
 // Serve accepts connections from l, which clients know by name, until Shutdown
 // or Close, and then returns nil. It owns l. Another error means that l broke.
-func (s *Server) Serve(l net.Listener, name string) error {
+// identity is who a new connection's client is; nil: the handler has to find out.
+func (s *Server) Serve(l net.Listener, name string, identity *wire.Identity) error {
 	if !s.addListener(l) {
 		return nil
 	}
@@ -28,7 +31,7 @@ func (s *Server) Serve(l net.Listener, name string) error {
 		switch {
 		case err == nil:
 			pause = acceptPauseMin
-			s.admit(nc, name)
+			s.admit(nc, name, identity)
 		case s.stopped():
 			return nil
 		case errors.Is(err, net.ErrClosed):
@@ -98,8 +101,8 @@ func (s *Server) awaitCapacity(name string) bool {
 }
 
 // admit starts a connection, or closes it when its address has too many.
-func (s *Server) admit(nc net.Conn, name string) {
-	c := newConn(s, nc, name, s.lastID.Add(1))
+func (s *Server) admit(nc net.Conn, name string, identity *wire.Identity) {
+	c := newConn(s, nc, name, identity, s.lastID.Add(1))
 	limits := s.limits()
 	s.mu.Lock()
 	tooMany := c.ip.IsValid() && s.perIP[c.ip] >= limits.perIP(c.ip)

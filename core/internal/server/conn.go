@@ -49,11 +49,12 @@ type conn struct {
 // more is started for it.
 const maxOutBytes = 4 << 20
 
-func newConn(s *Server, nc net.Conn, listener string, id uint64) *conn {
+func newConn(s *Server, nc net.Conn, listener string, identity *wire.Identity, id uint64) *conn {
 	c := &conn{srv: s, nc: nc, stop: make(chan struct{}), active: time.Now()}
 	c.changed.L = &c.mu
 	c.writeLate = c.lateWriter
-	c.info.ID, c.info.Listener, c.info.Principal = id, listener, wire.Anonymous
+	c.info.ID, c.info.Listener = id, listener
+	c.info.SetIdentity(identity)
 	c.info.Remote = remoteAddr(nc)
 	c.ip = c.info.Remote.Addr()
 	c.read.init(c)

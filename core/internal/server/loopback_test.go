@@ -64,7 +64,7 @@ func onLoopback(t testing.TB, opt Options, wrap func(net.Listener) net.Listener)
 	if wrap != nil {
 		l = wrap(l)
 	}
-	go s.Serve(l, "PLAINTEXT")
+	go s.Serve(l, "PLAINTEXT", wire.AnonymousIdentity())
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)

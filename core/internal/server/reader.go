@@ -160,6 +160,12 @@ func (r *reader) parse() error {
 		if len(rest) < lengthSize {
 			break
 		}
+		if r.c.info.ExpectsTokens() {
+			if more, err := r.token(rest); err != nil || !more {
+				return err
+			}
+			continue
+		}
 		size, err := r.frameSize(rest)
 		if err != nil {
 			return err
@@ -211,6 +217,9 @@ func (r *reader) frameSize(rest []byte) (int, error) {
 	if size < minFrame || size > r.limits.RequestMaxBytes {
 		return 0, fmt.Errorf("%w: %d bytes, want %d to %d (socket.request.max.bytes)", errFrameSize, size, minFrame, r.limits.RequestMaxBytes)
 	}
+	if size > maxUnauthenticated && r.c.info.Identity() == nil {
+		return 0, fmt.Errorf("%w: %d bytes before authentication, want at most %d", errFrameSize, size, maxUnauthenticated)
+	}
 	return int(size), nil
 }
 
@@ -230,12 +239,17 @@ func (r *reader) start(m *memory, frame []byte) error {
 		m.release()
 		return err
 	}
+	return r.handle(m, h, body, len(frame))
+}
+
+// handle starts a request of a frame of size bytes. It takes over a reference to m.
+func (r *reader) handle(m *memory, h wire.Header, body []byte, size int) error {
 	s := r.c.srv.slots.Get().(*slot)
 	s.conn, s.mem, s.serial = r.c, m, !r.c.srv.nature(h.Key).Pipelined
 	s.req.Init(h, body, &r.c.info, r.now, s, &r.c.srv.responses)
 	r.c.srv.m.inFlight.Add(1)
 	r.c.srv.m.request(h.Key)
-	weight, alive := r.c.weigh(s, len(frame))
+	weight, alive := r.c.weigh(s, size)
 	if alive = alive && r.c.enqueue(s); alive {
 		r.c.srv.opt.Handler.Handle(&s.req) // s may be free from here on
 	} else {

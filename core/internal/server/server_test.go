@@ -33,7 +33,7 @@ func inWorld(t *testing.T, opt Options, f func(w *world)) {
 			t.Fatal(err)
 		}
 		served := make(chan error, 1)
-		go func() { served <- w.s.Serve(l, "PLAINTEXT") }()
+		go func() { served <- w.s.Serve(l, "PLAINTEXT", wire.AnonymousIdentity()) }()
 		synctest.Wait()
 		defer func() { // also after Fatal, or the bubble reports a deadlock
 			w.s.Close()

@@ -97,7 +97,7 @@ func (c *conn) writeReady() {
 
 // take moves the answered prefix to the batch, or clears writing and returns
 // false when there is none. drop is why the connection must close after the
-// batch, which may then be empty.
+// batch, which may then be empty: a request was dropped, or its answer is the last.
 func (w *writer) take() (more bool, drop error) {
 	c := w.c
 	c.mu.Lock()
@@ -111,6 +111,9 @@ func (w *writer) take() (more bool, drop error) {
 			c.tail = nil
 		}
 		w.batch = append(w.batch, s)
+		if last := s.req.ClosesAfter(); last != nil {
+			return true, last
+		}
 	}
 	if len(w.batch) == 0 {
 		c.writing = false
