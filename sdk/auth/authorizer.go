@@ -42,8 +42,10 @@ type Client struct {
 	PrincipalType string
 	PrincipalName string
 	Groups        []string // sorted
-	Host          string   // IP address; empty unless the plugin has FeatureUsesHost
-	Listener      string
+	// Host is the IP address as netip.Addr prints it, an IPv4 address inside IPv6 as
+	// IPv4; empty unless the plugin has FeatureUsesHost.
+	Host     string
+	Listener string
 	// RequestKey is the API key of the request, -1 if there is none. It is for logs:
 	// decisions must not depend on it.
 	RequestKey int16
@@ -72,7 +74,7 @@ type Event struct {
 	// forget what it remembered.
 	Epoch uint64
 	// Rules replace all rules that were pushed before; nil: rules are as they were
-	// (or the plugin does not push). An empty, non-nil list denies everything.
+	// (or the plugin does not push). An empty, non-nil list allows nothing.
 	Rules []Rule
 }
 

@@ -4,7 +4,8 @@
 // It owns the questions, the answers and the rules that both sides share. The core
 // runs the protocols (SASL, the SCRAM arithmetic, TLS and its chains), decides which
 // listener needs which plugin, and keeps super users and brokers to itself: they are
-// decided before any plugin is asked.
+// decided before any plugin is asked. Rules are Kafka's ACLs; Matcher decides by them
+// as Kafka does.
 //
 // Obligations of an Authenticator. Whatever goes wrong, nobody gets in.
 //
@@ -15,7 +16,8 @@
 //     credential is wrong. Do not say Reject when a backend is down.
 //  4. Secrets are never logged, kept longer than the call, or put in Reason.
 //  5. A principal's type and name are not empty and none of the reserved ones; the
-//     core refuses User:ANONYMOUS, brokers and super users from a plugin.
+//     core refuses User:ANONYMOUS, brokers and super users from a plugin. The type is
+//     not Group, which rules use for groups, and the name is not *.
 //  6. Every method is safe for concurrent use and returns soon after ctx is done.
 //
 // Obligations of an Authorizer. Whatever goes wrong, nothing is allowed.
@@ -29,7 +31,7 @@
 //  4. Watch sends the present epoch first, and a newer one within a second after the
 //     policy changed. Epochs never go back while the instance lives.
 //  5. With FeaturePush the broker does not ask: Watch sends rules and the core
-//     matches them itself.
+//     matches them itself with a Matcher. Rules that Check refuses are not sent.
 //  6. Every method is safe for concurrent use and returns soon after ctx is done
 //     (100 ms by default for a decision).
 package auth
