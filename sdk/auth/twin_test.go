@@ -58,7 +58,7 @@ func twinDecide(rules []Rule, c *Client, op Operation, name string) Verdict {
 		if r.Permission == PermissionDeny && same {
 			return Deny
 		}
-		if r.Permission == PermissionAllow && (same || op == OpDescribe && r.Operation == OpAlter) {
+		if r.Permission == PermissionAllow && (same || op == OpDescribe && (r.Operation == OpAlter || r.Operation == OpRead)) {
 			allowed = true
 		}
 	}
