@@ -28,6 +28,8 @@ source "$here/clients/kgo.sh"
 source "$here/clients/disk.sh"
 
 trap 'stop_all; rm -rf "$work"' EXIT
+# shellcheck source=clients/gotests.sh
+source "$here/clients/gotests.sh"
 
 for what in kcat java python node go javac kgo; do
   must "install-$what" "install_$what"
@@ -43,3 +45,4 @@ crash_steps
 disk_steps
 
 finish
+gotest_steps

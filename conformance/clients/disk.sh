@@ -61,15 +61,6 @@ kafka_to_ours() {
   tree_on "$addr" check take-kafka
 }
 
-# dump_go has Kafka's reader check what a test of the log wrote: aborted transactions, and files after recovery.
-dump_go() {
-  (cd "$here/.." && MORTISE_KAFKA_LIBS="$cache/kafka-4.4.0/lib" go test -count=1 -v -run '^TestDumpLogSegmentsFindsNothingWrong$' ./core/commitlog) >"$work/dump-go" || {
-    cat "$work/dump-go"
-    return 1
-  }
-  grep -q -- '--- PASS: TestDumpLogSegmentsFindsNothingWrong' "$work/dump-go"
-}
-
 dump_all() {
   target_end TERM
   local name code=0
@@ -79,7 +70,6 @@ dump_all() {
 }
 
 disk_steps() {
-  step dump-log-aborted dump_go
   step dump-log-segments dump_all tree-py-0 tree-java-1 tree-kgo-2 part-kcat-gz-0 crash-early-0 crash-late-1 tool-console-0
   step ours-to-kafka ours_to_kafka
   step kafka-to-ours kafka_to_ours
