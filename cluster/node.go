@@ -13,6 +13,7 @@ import (
 	"github.com/mortisemq/mortise/cluster/consensus"
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/vfs"
 )
@@ -58,7 +59,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		return fmt.Errorf("control directory: %w", err)
 	}
 	group, err := consensus.Open(consensus.Options{Dir: control,
-		NodeID: o.Broker.NodeID, ClusterID: o.ClusterID, Log: o.Broker.Log})
+		NodeID: o.Broker.NodeID, ClusterID: o.ClusterID, Log: loglevel.Of(o.Broker.Log).Logger("mortise.consensus")})
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,17 @@ import (
 	"github.com/mortisemq/mortise/cluster/nodetest"
 	"github.com/mortisemq/mortise/conformance/transcript"
 	"github.com/mortisemq/mortise/core/brokertest"
+	"github.com/mortisemq/mortise/core/config"
 )
 
 // mismatchesShown bounds what one failing transcript prints.
 const mismatchesShown = 25
+
+// static are the keys that the config file of the real Kafka sets, too.
+var static = config.Static{
+	"offsets.topic.replication.factor": "1", "group.initial.rebalance.delay.ms": "0",
+	"group.consumer.heartbeat.interval.ms": "1000", "group.consumer.min.heartbeat.interval.ms": "500",
+}
 
 // targets are what transcripts are played against, fresh for each: a broker whose
 // cluster decides in memory, and a whole node with its control plane.
@@ -21,9 +28,9 @@ var targets = []struct {
 	start func(t *testing.T) (dial func() (net.Conn, error))
 }{
 	{"broker", func(t *testing.T) func() (net.Conn, error) {
-		return brokertest.Start(t, brokertest.Options{Loopback: true}).Dial
+		return brokertest.Start(t, brokertest.Options{Loopback: true, Static: static}).Dial
 	}},
-	{"node", func(t *testing.T) func() (net.Conn, error) { return nodetest.Start(t, nodetest.Options{}).Dial }},
+	{"node", func(t *testing.T) func() (net.Conn, error) { return nodetest.Start(t, nodetest.Options{Static: static}).Dial }},
 }
 
 // TestTranscripts plays every transcript and compares with what a real Kafka 4.4 answered.

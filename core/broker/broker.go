@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/retention"
 	"github.com/mortisemq/mortise/core/internal/server"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
 )
 
@@ -42,6 +44,7 @@ func (s state) String() string {
 type Broker struct {
 	options  Options
 	resolver *config.Resolver
+	levels   *loglevel.Levels
 	state    atomic.Int32
 	shown    shown
 
@@ -70,8 +73,11 @@ func New(o Options) (*Broker, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return &Broker{options: o, resolver: config.NewResolver(o.Static).For(o.NodeID)}, nil
+	return &Broker{options: o, resolver: config.NewResolver(o.Static).For(o.NodeID), levels: loglevel.Of(o.Log)}, nil
 }
+
+// log is the logger of a room, whose level people can change.
+func (b *Broker) log(room string) *slog.Logger { return b.levels.Logger("mortise." + room) }
 
 // Addr is the address that a listener is bound to; nil: not started, or no such
 // listener.

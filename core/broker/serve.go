@@ -42,8 +42,8 @@ func (b *Broker) serve() {
 	b.compact() // first: it compares its checkpoints with logs that did not grow yet
 	b.api = api.New(api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
 		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Groups: b.groups,
-		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: o.Log, Metrics: o.Metrics, OpenFiles: openFileLimit()})
-	b.server = server.New(server.Options{Handler: b.api, Log: o.Log, Clock: o.Clock, Metrics: o.Metrics,
+		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit()})
+	b.server = server.New(server.Options{Handler: b.api, Log: b.log("server"), Clock: o.Clock, Metrics: o.Metrics,
 		Limits: b.limits, Budget: quota.NewBudget(quota.Limit(c.QueuedMaxRequestBytes)),
 		Versions: b.api.Versions, Nature: nature, HTTPHint: b.httpHint()})
 	for n, l := range b.listeners {
@@ -60,7 +60,7 @@ func (b *Broker) serve() {
 				return b.image().Config(meta.Resource{Type: meta.ResourceTopic, Name: topic})
 			},
 			Interval: func() time.Duration { return time.Duration(b.config().LogRetentionCheckIntervalMS) * time.Millisecond },
-			Clock:    o.Clock, Log: o.Log, Metrics: o.Metrics})
+			Clock:    o.Clock, Log: b.log("retention"), Metrics: o.Metrics})
 		b.retention.Start()
 	}
 }
@@ -72,7 +72,7 @@ func (b *Broker) compact() {
 	}
 	o := &b.options
 	b.compaction = compaction.New(compaction.Options{Partitions: b.roles.All, Config: b.compactionConfig,
-		Clock: o.Clock, Log: o.Log, Metrics: o.Metrics})
+		Clock: o.Clock, Log: b.log("compaction"), Metrics: o.Metrics})
 	b.compaction.Start()
 }
 

@@ -49,7 +49,7 @@ func (b *Broker) startAdmin() error {
 	}
 	b.adminListener = l
 	b.admin = admin.New(admin.Options{
-		Log: b.options.Log, Metrics: b.options.Metrics, Version: b.options.Version,
+		Log: b.log("admin"), Metrics: b.options.Metrics, Version: b.options.Version,
 		Ready: b.readiness, Config: b.options.AdminConfig, Partitions: b.partitions, Profiling: b.options.Profiling,
 	})
 	b.serving.Go(func() {
@@ -64,7 +64,7 @@ func (b *Broker) startAdmin() error {
 func (b *Broker) recover(ctx context.Context) error {
 	o := &b.options
 	dirs, err := logdir.Open(logdir.Options{FS: o.FS, Dirs: o.LogDirs, ClusterID: b.image().ClusterID,
-		NodeID: o.NodeID, Clock: o.Clock, Log: o.Log, Metrics: o.Metrics})
+		NodeID: o.NodeID, Clock: o.Clock, Log: b.log("logdir"), Metrics: o.Metrics})
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (b *Broker) recover(ctx context.Context) error {
 	b.roles = reconcile.New(reconcile.Options{Self: o.NodeID, Control: o.Control, FS: o.FS, Dirs: dirs,
 		Purgatory: b.purgatory, Config: b.resolver, Files: b.files,
 		Producers: commitlog.NewProducerBudget(0, o.Metrics),
-		Clock:     o.Clock, Log: o.Log, Metrics: o.Metrics, RecoveryThreads: c.NumRecoveryThreadsPerDataDir})
+		Clock:     o.Clock, Log: b.log("reconcile"), Metrics: o.Metrics, RecoveryThreads: c.NumRecoveryThreadsPerDataDir})
 	b.shown.roles.Store(b.roles)
 	defer b.logRecovery()()
 	if err := b.roles.Start(ctx); err != nil {
@@ -84,7 +84,7 @@ func (b *Broker) recover(ctx context.Context) error {
 	}
 	b.groups = coordinator.New(coordinator.Options{Self: o.NodeID, Roles: b.roles, NewUUID: api.NewUUID,
 		Config: func() coordinator.Config { return api.GroupConfig(b.config()) },
-		Clock:  o.Clock, Log: o.Log, Metrics: o.Metrics})
+		Clock:  o.Clock, Log: b.log("coordinator"), Metrics: o.Metrics})
 	b.roles.Observe(b.groups.Apply)
 	return nil
 }

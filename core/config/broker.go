@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type Broker struct {
 	LogRetentionCheckIntervalMS  int64
 	NumRecoveryThreadsPerDataDir int
 	ProducerIDExpirationMS       int64
+	MoveBytesPerSecond           int64 // between log directories; math.MaxInt64: no limit
 
 	Groups Groups
 
@@ -63,10 +65,19 @@ func newBroker(value func(name string) Value) *Broker {
 		LogRetentionCheckIntervalMS:          number("log.retention.check.interval.ms"),
 		NumRecoveryThreadsPerDataDir:         int(number("num.recovery.threads.per.data.dir")),
 		ProducerIDExpirationMS:               number("producer.id.expiration.ms"),
+		MoveBytesPerSecond:                   moveRate(value(moveRateKey)),
 		Groups:                               newGroups(value),
 		Compaction:                           newCompaction(value),
 		Fsync:                                value(DurabilityKey).Text == DurabilityFsync,
 	}
+}
+
+// moveRate is a throttle's value; nobody set it: there is no limit.
+func moveRate(v Value) int64 {
+	if v.Text == "" {
+		return math.MaxInt64
+	}
+	return v.Int
 }
 
 // parseOverrides reads address:number,address:number. Addresses are IP addresses;

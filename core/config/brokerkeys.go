@@ -10,6 +10,9 @@ const (
 	DurabilityFsync     = "fsync"
 )
 
+// moveRateKey is Kafka's throttle of moves between log directories (KIP-113).
+const moveRateKey = "replica.alter.log.dirs.io.max.bytes.per.second"
+
 // brokerKey is a key of brokers that can be changed dynamically.
 func brokerKey(name string, t Type, def string, check Check, doc string) Key {
 	return Key{Name: name, Type: t, Scope: BrokerScope, Default: def, check: check, Doc: doc, Live: true}
@@ -32,6 +35,12 @@ func restart(k Key) Key {
 func unset(k Key) Key {
 	k.Default, k.NullDefault = "", true
 	return k
+}
+
+// whenSet is a key without a default that is described only where it is set.
+func whenSet(k Key) Key {
+	k.WhenSet = true
+	return unset(k)
 }
 
 // in is a key whose unit is scale of its topic key's.
@@ -87,6 +96,7 @@ func logKeys() []Key {
 		brokerKey("log.remote.copy.lag.ms", Long, "0", atLeast(-1), "Default of remote.copy.lag.ms."),
 		brokerKey("log.remote.copy.lag.bytes", Long, "-1", atLeast(-1), "Default of remote.copy.lag.bytes."),
 		restart(brokerKey("num.recovery.threads.per.data.dir", Int, "2", atLeast(1), "Logs of one directory that are recovered at once when the broker starts.")),
+		whenSet(brokerKey(moveRateKey, Long, "", atLeast(0), "Bytes in a second that are copied at most when replicas move between log directories; 0: none are.")),
 		brokerKey("producer.id.expiration.ms", Int, "86400000", atLeast(1), "How long in ms an idle producer's sequence numbers are remembered."),
 	}
 }

@@ -8,20 +8,22 @@ import (
 
 // catalog is every key, looked up by name. It never changes.
 type catalog struct {
-	topic, broker, facts, group []Key // topic and group in the order of Kafka's checks
-	topicByName                 map[string]*Key
-	brokerByName                map[string]*Key // facts too
-	groupByName                 map[string]*Key
-	topicSorted                 []*Key // without internal keys
-	brokerSorted                []*Key // facts too
-	groupSorted                 []*Key
+	topic, broker, facts []Key // topic in the order of Kafka's checks
+	group, clientMetrics []Key // in the order of Kafka's checks
+	topicByName          map[string]*Key
+	brokerByName         map[string]*Key // facts too
+	groupByName          map[string]*Key
+	topicSorted          []*Key // without internal keys
+	brokerSorted         []*Key // facts too
+	groupSorted          []*Key
 }
 
 // keys is the one catalog: it depends on nothing.
 var keys = sync.OnceValue(newCatalog)
 
 func newCatalog() *catalog {
-	c := &catalog{topic: topicKeys(), broker: brokerKeys(), facts: factKeys(), group: perGroupKeys(),
+	c := &catalog{topic: topicKeys(), broker: brokerKeys(), facts: factKeys(),
+		group: perGroupKeys(), clientMetrics: clientMetricsKeys(),
 		topicByName: map[string]*Key{}, brokerByName: map[string]*Key{}, groupByName: map[string]*Key{}}
 	for i := range c.topic {
 		k := &c.topic[i]
@@ -94,14 +96,20 @@ func LookupBroker(name string) (Key, bool) {
 	return *k, true
 }
 
-// IsList reports whether the values of a key are lists, to which elements can be
-// added and from which they can be taken. broker chooses between the keys of
-// brokers and of topics.
-func IsList(broker bool, name string) bool {
-	byName := keys().topicByName
-	if broker {
+// LookupList finds a key whose values are lists, to which elements can be added and
+// from which they can be taken. Keys of groups and of client metrics are none: that
+// Kafka says so even of metrics, which is one, is on its side.
+func LookupList(s Scope, name string) (Key, bool) {
+	var byName map[string]*Key
+	switch s {
+	case TopicScope:
+		byName = keys().topicByName
+	case BrokerScope:
 		byName = keys().brokerByName
 	}
 	k, ok := byName[name]
-	return ok && k.Type == List
+	if !ok || k.Type != List {
+		return Key{}, false
+	}
+	return *k, true
 }

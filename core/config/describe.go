@@ -20,6 +20,7 @@ const (
 	SourceClusterWide   Source = 3 // dynamic, of all brokers
 	SourceFile          Source = 4 // the config file
 	SourceDefault       Source = 5
+	SourceLogger        Source = 6 // dynamic, of this broker, until it stops
 	SourceClientMetrics Source = 7
 	SourceGroup         Source = 8
 )
@@ -91,7 +92,9 @@ func (r *Resolver) DescribeBroker(img *meta.Image, facts Facts) []Entry {
 	l := r.resolve(img).layers
 	entries := make([]Entry, 0, len(keys().brokerSorted))
 	for _, k := range keys().brokerSorted {
-		entries = append(entries, l.entry(k, facts))
+		if e := l.entry(k, facts); !k.WhenSet || len(e.Synonyms) > 0 {
+			entries = append(entries, e)
+		}
 	}
 	for _, name := range unknownNames(l.own, l.cluster) {
 		e := Entry{Name: name, Sensitive: true, ReadOnly: true, Synonyms: l.synonyms(name)}

@@ -37,6 +37,7 @@ const (
 	TopicScope  Scope = iota
 	BrokerScope       // in the config file, and dynamically unless ReadOnly
 	GroupScope
+	ClientMetricsScope
 )
 
 // Key is one configuration key.
@@ -60,6 +61,8 @@ type Key struct {
 	Live bool
 	// Internal keys can be set but are not described; they are for tests.
 	Internal bool
+	// WhenSet keys are described only where somebody set them, as in Kafka.
+	WhenSet bool
 	// Doc is a short description for people.
 	Doc string
 

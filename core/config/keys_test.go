@@ -142,8 +142,17 @@ func TestKeysAreSound(t *testing.T) {
 	if _, ok := LookupTopic("retention.ms"); !ok {
 		t.Error("retention.ms is no topic key")
 	}
-	if !IsList(false, "cleanup.policy") || IsList(false, "retention.ms") || !IsList(true, "log.cleanup.policy") {
-		t.Error("lists are not told from other keys")
+	for _, c := range []struct {
+		scope Scope
+		name  string
+		want  bool
+	}{
+		{TopicScope, "cleanup.policy", true}, {TopicScope, "retention.ms", false}, {BrokerScope, "log.cleanup.policy", true},
+		{BrokerScope, "cleanup.policy", false}, {ClientMetricsScope, "metrics", false},
+	} {
+		if _, got := LookupList(c.scope, c.name); got != c.want {
+			t.Errorf("%s of scope %d is a list: %v, want %v", c.name, c.scope, got, c.want)
+		}
 	}
 }
 

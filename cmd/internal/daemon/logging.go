@@ -7,16 +7,20 @@ import (
 	"os"
 
 	"golang.org/x/term"
+
+	"github.com/mortisemq/mortise/core/loglevel"
 )
 
 // NewLogger logs to w: as text on a terminal and as JSON elsewhere, unless
-// format (auto, text, json) says which. level can be changed later.
+// format (auto, text, json) says which. level can be changed later, and rooms can
+// have levels of their own (package loglevel).
 func NewLogger(w io.Writer, format string, level *slog.LevelVar) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: durationsAsText}
+	options := &slog.HandlerOptions{Level: loglevel.Trace, ReplaceAttr: durationsAsText}
+	var out slog.Handler = slog.NewTextHandler(w, options)
 	if format == "json" || format == "auto" && !isTerminal(w) {
-		return slog.New(slog.NewJSONHandler(w, options))
+		out = slog.NewJSONHandler(w, options)
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	return loglevel.New(out, level).Logger(loglevel.Root)
 }
 
 // durationsAsText writes 30s where JSON would have a number of nanoseconds.

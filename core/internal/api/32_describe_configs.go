@@ -16,12 +16,14 @@ import (
 
 // DescribeConfigs (key 32), versions 1–4.
 //
-// Behaviour: topics, this broker, and the dynamic defaults of all brokers, with
-// sources and, if asked for, synonyms and documentation. No names, or an empty list
-// of them, means all; names that do not exist are left out.
+// Behaviour: topics, this broker and the levels of its loggers, the dynamic defaults
+// of all brokers, groups, and subscriptions to the metrics of clients, with sources
+// and, if asked for, synonyms and documentation. No names, or an empty list of them,
+// means all; names that do not exist are left out. Groups and subscriptions need not
+// exist: those that do not have defaults.
 //
-// Not done: loggers of the broker have no levels that could be set (none is listed);
-// client metrics have their defaults, because nothing subscribes to any; groups.
+// Not done: the keys of share and streams groups are not shown, because there are no
+// such groups here.
 
 // describeConfigs answers key 32.
 func (a *API) describeConfigs(r *wire.Request) {
@@ -104,7 +106,7 @@ func (c *describeConfigsCall) describe(q *kmsg.DescribeConfigsRequestResource) (
 		if !c.a.authorize(c.r, OpDescribeConfigs, ResourceGroup, name) {
 			return nil, kafka.ErrGroupAuthorizationFailed.Err("Group authorization failed.")
 		}
-		return nil, kafka.ErrInvalidRequest.Err("Groups have no configs on this broker.")
+		return c.group(name)
 	}
 	if !c.a.authorizeCluster(c.r, OpDescribeConfigs) {
 		return nil, kafka.ErrClusterAuthorizationFailed.Err(kafka.ErrClusterAuthorizationFailed.Text())
@@ -113,12 +115,32 @@ func (c *describeConfigsCall) describe(q *kmsg.DescribeConfigsRequestResource) (
 	case meta.ResourceBroker:
 		return c.broker(name)
 	case meta.ResourceBrokerLogger:
-		return nil, c.checkSelf(name, "Unexpected broker id, expected %s but received %s")
+		return c.loggers(name)
 	}
 	if name == "" {
 		return nil, kafka.ErrInvalidRequest.Err("Client metrics subscription name must not be empty")
 	}
-	return clientMetrics(), nil
+	return config.DescribeClientMetrics(c.img.Config(meta.Resource{Type: meta.ResourceClientMetrics, Name: name})), nil
+}
+
+// group describes a group.
+func (c *describeConfigsCall) group(name string) ([]config.Entry, *kafka.Error) {
+	if name == "" {
+		return nil, kafka.ErrInvalidRequest.Err("Group name must not be empty")
+	}
+	own := c.img.Config(meta.Resource{Type: meta.ResourceGroup, Name: name})
+	return c.a.deps.Config().DescribeGroup(c.img, own), nil
+}
+
+// loggers describes the levels of this broker's loggers.
+func (c *describeConfigsCall) loggers(name string) ([]config.Entry, *kafka.Error) {
+	if name == "" {
+		return nil, kafka.ErrInvalidRequest.Err("Broker id must not be empty")
+	}
+	if why := c.checkSelf(name, "Unexpected broker id, expected %s but received %s"); why != nil {
+		return nil, why
+	}
+	return c.a.loggers(), nil
 }
 
 // topic describes a topic.
@@ -185,18 +207,6 @@ func (a *API) facts(img *meta.Image) config.Facts {
 	return facts
 }
 
-// clientMetrics are the defaults of a subscription to clients' metrics.
-func clientMetrics() []config.Entry {
-	entry := func(name, value string, t config.Type, doc string) config.Entry {
-		return config.Entry{Name: name, Value: &value, Source: config.SourceDefault, Type: t, Doc: doc}
-	}
-	return []config.Entry{
-		entry("interval.ms", "300000", config.Int, "How often in ms a client pushes its metrics."),
-		entry("match", "", config.List, "Which clients push metrics."),
-		entry("metrics", "", config.List, "Which metrics they push."),
-	}
-}
-
 // shown are the entries that are asked for, as they are asked for.
 func (c *describeConfigsCall) shown(entries []config.Entry, names []string) []kmsg.DescribeConfigsResponseResourceConfig {
 	var wanted map[string]bool
@@ -218,7 +228,7 @@ func (c *describeConfigsCall) shown(entries []config.Entry, names []string) []km
 		if c.q.IncludeSynonyms {
 			s.ConfigSynonyms = synonyms(e.Synonyms)
 		}
-		if c.q.IncludeDocumentation {
+		if c.q.IncludeDocumentation || e.Source == config.SourceLogger { // as Kafka, whose loggers have an empty one
 			s.Documentation = &e.Doc
 		}
 		out = append(out, s)

@@ -12,9 +12,10 @@ import (
 // AlterConfigs (key 33), versions 0–2.
 //
 // Behaviour: a resource has afterwards the keys of the request and no others, on
-// topics, on this broker, and on the defaults of all brokers.
+// topics, on groups, on subscriptions to the metrics of clients, on this broker, and on
+// the defaults of all brokers. Levels of loggers only key 44 can change.
 //
-// Not done: loggers, client metrics and groups, as in key 44.
+// Not done: the keys of share and streams groups, as in key 44.
 
 // alterConfigs answers key 33.
 func (a *API) alterConfigs(r *wire.Request) {

@@ -11,12 +11,14 @@ import (
 
 // IncrementalAlterConfigs (key 44), versions 0–1.
 //
-// Behaviour: SET, DELETE, and for lists APPEND and SUBTRACT, on topics, on this
-// broker, and on the defaults of all brokers. A broker's keys that only the config
-// file can set are refused.
+// Behaviour: SET, DELETE, and for lists APPEND and SUBTRACT, on topics, on groups, on
+// subscriptions to the metrics of clients, on this broker, and on the defaults of all
+// brokers. A broker's keys that only the config file can set are refused. The levels
+// of this broker's loggers can be SET, and DELETEd to be the root logger's again; they
+// last until the broker stops.
 //
-// Not done: levels of loggers, subscriptions to client metrics and configs of
-// groups do not exist here, and are refused.
+// Not done: the keys of share and streams groups are unknown, because there are no
+// such groups here.
 
 // incrementalAlterConfigs answers key 44.
 func (a *API) incrementalAlterConfigs(r *wire.Request) {

@@ -12,9 +12,9 @@ import (
 
 // ListConfigResources (key 74), versions 0–1.
 //
-// Behaviour: version 0 lists subscriptions to client metrics, of which there are
-// none; version 1 everything that can have configs, or only some types of it. No
-// types means all.
+// Behaviour: version 0 lists subscriptions to client metrics; version 1 everything
+// that can have configs, or only some types of it. No types means all. Groups and
+// subscriptions are there when they have values of their own.
 
 // listConfigResources answers key 74.
 func (a *API) listConfigResources(r *wire.Request) {
@@ -44,7 +44,8 @@ func wantedResources(q *kmsg.ListConfigResourcesRequest) (wanted map[meta.Resour
 	case q.Version == 0:
 		types = []int8{int8(meta.ResourceClientMetrics)}
 	case len(types) == 0:
-		types = []int8{int8(meta.ResourceTopic), int8(meta.ResourceBroker), int8(meta.ResourceBrokerLogger)}
+		types = []int8{int8(meta.ResourceTopic), int8(meta.ResourceBroker), int8(meta.ResourceBrokerLogger),
+			int8(meta.ResourceClientMetrics), int8(meta.ResourceGroup)}
 	}
 	wanted = map[meta.ResourceType]bool{}
 	for _, t := range types {
@@ -56,11 +57,19 @@ func wantedResources(q *kmsg.ListConfigResourcesRequest) (wanted map[meta.Resour
 	return wanted, true
 }
 
-// configResources are the resources of the wanted types: brokers, then topics.
+// configResources are the resources of the wanted types, in Kafka's order: groups,
+// subscriptions, brokers, topics.
 func configResources(img *meta.Image, wanted map[meta.ResourceType]bool) (out []kmsg.ListConfigResourcesResponseConfigResource) {
 	add := func(name string, t meta.ResourceType) {
 		if wanted[t] {
 			out = append(out, kmsg.ListConfigResourcesResponseConfigResource{Name: name, Type: int8(t)})
+		}
+	}
+	for _, t := range []meta.ResourceType{meta.ResourceGroup, meta.ResourceClientMetrics} {
+		for r := range img.ConfigResources() {
+			if r.Type == t {
+				add(r.Name, t)
+			}
 		}
 	}
 	for b := range img.Brokers() {

@@ -15,7 +15,8 @@ import (
 
 // What AlterConfigs (33) and IncrementalAlterConfigs (44) have in common. Each
 // resource is changed by itself: what a resource has afterwards is worked out here
-// and put in place if nobody changed it meanwhile, else worked out again.
+// and put in place if nobody changed it meanwhile, else worked out again. Levels of
+// loggers are this broker's own and nobody else's business.
 
 // alterAttempts bounds how often a change starts over because of others.
 const alterAttempts = 5
@@ -30,6 +31,22 @@ const (
 	opAppend   operation = 2
 	opSubtract operation = 3
 )
+
+// String is Kafka's word for an operation that only lists, or only other resources,
+// have.
+func (o operation) String() string {
+	switch o {
+	case opSet:
+		return "SET"
+	case opDelete:
+		return "DELETE"
+	case opAppend:
+		return "APPEND"
+	case opSubtract:
+		return "SUBTRACT"
+	}
+	return "Unknown operation type " + strconv.Itoa(int(o))
+}
 
 // alteration is one key of a change.
 type alteration struct {
@@ -92,12 +109,31 @@ func (a *API) admitAlter(r *wire.Request, c *alter, repeated bool) *kafka.Error 
 			return kafka.ErrClusterAuthorizationFailed.Err("")
 		}
 		return a.checkBrokerName(c.resource.Name)
-	case meta.ResourceBrokerLogger, meta.ResourceClientMetrics, meta.ResourceGroup:
-		return kafka.ErrInvalidRequest.Err("This broker has no configs of resource type " + strconv.Itoa(int(c.resource.Type)))
+	case meta.ResourceClientMetrics:
+		if !a.authorizeCluster(r, OpAlterConfigs) {
+			return kafka.ErrClusterAuthorizationFailed.Err("")
+		}
+	case meta.ResourceGroup:
+		if !a.authorize(r, OpAlterConfigs, ResourceGroup, c.resource.Name) {
+			return kafka.ErrGroupAuthorizationFailed.Err("")
+		}
+	case meta.ResourceBrokerLogger:
+		if c.replace {
+			return unknownResource(c.resource.Type)
+		}
+		if !a.authorizeCluster(r, OpAlterConfigs) {
+			return kafka.ErrClusterAuthorizationFailed.Err("")
+		}
+		return a.checkLoggerName(c.resource.Name)
 	default:
-		return kafka.ErrInvalidRequest.Err("Unknown resource type " + strconv.Itoa(int(c.resource.Type)))
+		return unknownResource(c.resource.Type)
 	}
 	return nil
+}
+
+// unknownResource refuses a type of resource that can't be changed.
+func unknownResource(t meta.ResourceType) *kafka.Error {
+	return kafka.ErrInvalidRequest.Err("Unknown resource type " + strconv.Itoa(int(t)))
 }
 
 // checkAlterations finds keys that are there twice, and values that are missing.
@@ -141,6 +177,10 @@ func (a *API) tryAlter(ctx context.Context, all []alter, pending []int, errs []*
 	var changes []meta.ConfigChange
 	var asked []int
 	for _, i := range pending {
+		if all[i].resource.Type == meta.ResourceBrokerLogger {
+			errs[i] = a.alterLoggers(all[i].keys, validateOnly)
+			continue
+		}
 		change, why := a.change(img, &all[i])
 		if errs[i] = why; why == nil && !maps.Equal(change.Previous, change.Values) {
 			changes, asked = append(changes, change), append(asked, i)
@@ -185,15 +225,11 @@ func altered(c *alter, previous map[string]string) (map[string]string, *kafka.Er
 		case opDelete:
 			delete(values, k.name)
 		case opAppend, opSubtract:
-			broker := c.resource.Type == meta.ResourceBroker
-			if !config.IsList(broker, k.name) {
-				word := "APPEND"
-				if k.op == opSubtract {
-					word = "SUBTRACT"
-				}
-				return nil, kafka.ErrInvalidConfig.Err("Can't " + word + " to key " + k.name + " because its type is not LIST.")
+			key, list := config.LookupList(scope(c.resource.Type), k.name)
+			if !list {
+				return nil, kafka.ErrInvalidConfig.Err("Can't " + k.op.String() + " to key " + k.name + " because its type is not LIST.")
 			}
-			values[k.name] = alteredList(broker, k, values)
+			values[k.name] = alteredList(&key, k, values)
 		default:
 			return nil, kafka.ErrInvalidRequest.Err("Unknown operations type " + strconv.Itoa(int(k.op)))
 		}
@@ -201,16 +237,24 @@ func altered(c *alter, previous map[string]string) (map[string]string, *kafka.Er
 	return values, nil
 }
 
+// scope is whose keys a type of resource has.
+func scope(t meta.ResourceType) config.Scope {
+	switch t {
+	case meta.ResourceBroker:
+		return config.BrokerScope
+	case meta.ResourceGroup:
+		return config.GroupScope
+	case meta.ResourceClientMetrics:
+		return config.ClientMetricsScope
+	}
+	return config.TopicScope
+}
+
 // alteredList adds elements to a list, or takes them out of it. A list that is not
 // set starts as the key's default.
-func alteredList(broker bool, k alteration, values map[string]string) string {
+func alteredList(key *config.Key, k alteration, values map[string]string) string {
 	present, set := values[k.name]
 	if !set {
-		lookup := config.LookupTopic
-		if broker {
-			lookup = config.LookupBroker
-		}
-		key, _ := lookup(k.name) // it is a list, so it is there
 		present = key.Default
 	}
 	list := strings.FieldsFunc(present, func(c rune) bool { return c == ',' })
@@ -228,12 +272,28 @@ func alteredList(broker bool, k alteration, values map[string]string) string {
 
 // checkAltered checks what a resource would have, in Kafka's order.
 func (a *API) checkAltered(img *meta.Image, c *alter, values map[string]string) *kafka.Error {
-	if c.resource.Type == meta.ResourceBroker {
+	switch c.resource.Type {
+	case meta.ResourceBroker:
 		if err := config.CheckDynamic(values); err != nil {
 			return kafka.ErrInvalidRequest.Err(err.Error())
 		}
 		return nil
+	case meta.ResourceClientMetrics:
+		if c.resource.Name == "" {
+			return kafka.ErrInvalidRequest.Err("Subscription name can't be empty")
+		}
+		return a.refusal(config.CheckClientMetrics(values))
+	case meta.ResourceGroup:
+		if c.resource.Name == "" {
+			return kafka.ErrInvalidRequest.Err("Default group resources are not allowed.")
+		}
+		return a.refusal(a.deps.Config().CheckGroup(img, values))
 	}
+	return a.checkAlteredTopic(img, c, values)
+}
+
+// checkAlteredTopic is checkAltered for a topic.
+func (a *API) checkAlteredTopic(img *meta.Image, c *alter, values map[string]string) *kafka.Error {
 	if c.resource.Name == "" {
 		return kafka.ErrInvalidRequest.Err("Default topic resources are not allowed.")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/core/wire"
@@ -30,6 +31,7 @@ type Deps struct {
 	Config  func() *config.Resolver
 	Clock   clock.Clock
 	Log     *slog.Logger      // nil: nothing is logged
+	Levels  *loglevel.Levels  // of the broker's loggers; nil: those behind Log
 	Metrics *metrics.Registry // nil: a private one
 
 	// Authorizer says who may do what; nil: everybody everything.
@@ -52,6 +54,9 @@ type API struct {
 func New(deps Deps) *API {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	if deps.Levels == nil {
+		deps.Levels = loglevel.Of(deps.Log)
 	}
 	if deps.Metrics == nil {
 		deps.Metrics = metrics.NewRegistry()

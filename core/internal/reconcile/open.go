@@ -89,7 +89,7 @@ func (r *Roles) logOptions(tp kafka.TopicPartition, id kafka.TopicID, dir *logdi
 		FS: r.o.FS, Dir: dir.PartitionPath(tp), TP: tp, TopicID: id,
 		Clock: r.o.Clock, Config: c.Log, Files: r.o.Files, Producers: r.o.Producers,
 		RecoveryPoint: kafka.NoOffset, StartOffset: kafka.NoOffset,
-		Log: r.o.Log, Metrics: r.o.Metrics,
+		Log: r.logLog, Metrics: r.o.Metrics,
 	}
 	if !existing {
 		return o

@@ -15,6 +15,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/core/vfs"
@@ -47,6 +48,7 @@ const minWorkers = 4
 // and never wait.
 type Roles struct {
 	o       Options
+	logLog  *slog.Logger // of the logs of partitions
 	parts   *partition.Parts
 	workers int
 	table   *table
@@ -77,9 +79,11 @@ func New(o Options) *Roles {
 	if o.RecoveryThreads == 0 {
 		o.RecoveryThreads = 2
 	}
+	levels := loglevel.Of(o.Log)
 	return &Roles{
 		o:       o,
-		parts:   &partition.Parts{Clock: o.Clock, Purgatory: o.Purgatory, Log: o.Log, Metrics: o.Metrics},
+		logLog:  levels.Logger("mortise.commitlog"),
+		parts:   &partition.Parts{Clock: o.Clock, Purgatory: o.Purgatory, Log: levels.Logger("mortise.partition"), Metrics: o.Metrics},
 		workers: max(minWorkers, 2*runtime.GOMAXPROCS(0), o.RecoveryThreads*len(o.Dirs.Dirs())),
 		table:   newTable(),
 		configs: configs{resolver: o.Config, self: o.Self},

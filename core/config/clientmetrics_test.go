@@ -1,0 +1,48 @@
+package config
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// TestCheckClientMetrics goes through the refusals of a Kafka 4.4, with their codes.
+func TestCheckClientMetrics(t *testing.T) {
+	const ok, request, config = "", "request: ", "config: "
+	for _, c := range []struct{ name, value, want string }{
+		{"interval.ms", "100", ok},
+		{"interval.ms", "99", request + "Invalid value 99 for interval.ms, interval must be between 100 and 3600000 (1 hour)"},
+		{"interval.ms", "3600001", request + "Invalid value 3600001 for interval.ms, interval must be between 100 and 3600000 (1 hour)"},
+		{"interval.ms", "abc", config + "Invalid value abc for configuration interval.ms: Not a number of type INT"},
+		{"no.such", "1", request + "Unknown client metrics configuration: no.such"},
+		{"metrics", "a b,*,a", ok},
+		{"match", "", ok},
+		{"match", "client_id=a.*, client_source_port = 90", ok},
+		{"match", "abc", config + "Illegal client matching pattern: abc"},
+		{"match", "client_id=", config + "Illegal client matching pattern: client_id="},
+		{"match", "client_id=[", config + "Illegal client matching pattern: client_id=["},
+		{"match", "client_id=a=b", config + "Illegal client matching pattern: client_id=a=b"},
+		{"match", "no_such=a", config + "Illegal client matching pattern: no_such=a"},
+	} {
+		got := ""
+		var ke *kafka.Error
+		if err := CheckClientMetrics(map[string]string{c.name: c.value}); errors.As(err, &ke) {
+			got = request + ke.Message
+		} else if err != nil {
+			got = config + err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s=%s: %q, want %q", c.name, c.value, got, c.want)
+		}
+	}
+}
+
+// TestDescribeClientMetrics: a value of the subscription's own, and defaults.
+func TestDescribeClientMetrics(t *testing.T) {
+	got := DescribeClientMetrics(map[string]string{"interval.ms": "1000", "match": "client_id=a"})
+	if len(got) != 3 || *got[0].Value != "1000" || got[0].Source != SourceClientMetrics || *got[1].Value != "client_id=a" ||
+		*got[2].Value != "" || got[2].Source != SourceDefault || len(got[2].Synonyms) != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
