@@ -22,14 +22,17 @@ source "$here/clients/brokers.sh"
 source "$here/clients/tree.sh"
 # shellcheck source=clients/tools.sh
 source "$here/clients/tools.sh"
+# shellcheck source=clients/groups.sh
+source "$here/clients/groups.sh"
 # shellcheck source=clients/kgo.sh
 source "$here/clients/kgo.sh"
 # shellcheck source=clients/disk.sh
 source "$here/clients/disk.sh"
-
-trap 'stop_all; rm -rf "$work"' EXIT
 # shellcheck source=clients/gotests.sh
 source "$here/clients/gotests.sh"
+
+# KEEP=1 leaves what the steps wrote.
+trap 'stop_all; [[ -n ${KEEP:-} ]] && echo "$work" || rm -rf "$work"' EXIT
 
 for what in kcat java python node go javac kgo; do
   must "install-$what" "install_$what"
@@ -39,10 +42,11 @@ must start-kafka reference_start
 must start-mortise target_start
 
 tools_steps
+groups_steps
 kgo_steps
 tree_steps
 crash_steps
 disk_steps
+gotest_steps
 
 finish
-gotest_steps

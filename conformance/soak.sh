@@ -4,7 +4,8 @@
 #
 #   soak.sh [STEP-PREFIX...]     run all steps, or those whose names start so
 #
-# SOAK_RECORDS is how many records each run takes through its groups (default 500000). What is printed and how it is
+# SOAK_RECORDS is how many records each run takes through its groups (default 500000), SOAK_ROUNDS how often (default
+# 5). What is printed and how it is
 # left is as in run.sh.
 set -uo pipefail
 
@@ -12,6 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/mortise-soak.XXXXXX")
 only=("$@")
 records="${SOAK_RECORDS:-500000}"
+rounds="${SOAK_ROUNDS:-5}"
 
 # shellcheck source=clients/steps.sh
 source "$here/clients/steps.sh"
@@ -23,14 +25,14 @@ source "$here/clients/kgo.sh"
 step_seconds_max=1800
 trap 'stop_all; rm -rf "$work"' EXIT
 
-# while_troubled TROUBLE COMMAND... runs a command and makes trouble for the broker every few seconds until it is done,
+# while_troubled TROUBLE COMMAND... runs a command and makes trouble for the broker every other second until it is done,
 # once at least.
 while_troubled() {
   local trouble=$1 code=0 pid count=0
   shift
   "$@" &
   pid=$!
-  while sleep 7 && kill -0 "$pid" 2>/dev/null; do
+  while sleep 2 && kill -0 "$pid" 2>/dev/null; do
     "$trouble"
     count=$((count + 1))
   done
@@ -41,11 +43,11 @@ while_troubled() {
 
 pause() {
   kill -STOP "$(cat "$target_dir/pid")"
-  sleep 3
+  sleep 1
   kill -CONT "$(cat "$target_dir/pid")"
 }
 
-etl=(-test.timeout 25m -test.run '^TestGroupETL$')
+etl=(-test.count "$rounds" -test.timeout 25m -test.run '^TestGroupETL$')
 
 must install-kgo install_kgo
 must build build_target

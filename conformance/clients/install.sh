@@ -28,5 +28,5 @@ install_go() { (cd "$here/clients/go" && go build -o "$work/goclients" .); }
 
 install_javac() {
   mkdir -p "$work/classes"
-  javac -cp "$cache/kafka-4.4.0/lib/*" -d "$work/classes" "$here/clients/java/Tree.java"
+  javac -cp "$cache/kafka-4.4.0/lib/*" -d "$work/classes" "$here"/clients/java/*.java
 }

@@ -12,8 +12,9 @@ mask() {
 # both NAME FUNCTION... runs FUNCTION ADDR ARGS on both brokers at once and compares what they print.
 both() {
   { "$2" "$reference" "${@:3}"; echo "exit $?"; } >"$work/$1.want" 2>&1 &
+  local want=$!
   { "$2" "$addr" "${@:3}"; echo "exit $?"; } >"$work/$1.got" 2>&1
-  wait $!
+  wait "$want"
   diff <(mask "$work/$1.want") <(mask "$work/$1.got")
 }
 
