@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // groupKeys say how consumer groups and their offsets are kept.
 func groupKeys() []Key {
 	return []Key{
@@ -16,6 +18,9 @@ func groupKeys() []Key {
 		brokerKey("group.consumer.assignment.interval.ms", Int, "1000", atLeast(0), "Default of consumer.assignment.interval.ms."),
 		readOnly(true, brokerKey("group.consumer.min.assignment.interval.ms", Int, "0", atLeast(0), "Least consumer.assignment.interval.ms of a group.")),
 		readOnly(true, brokerKey("group.consumer.max.assignment.interval.ms", Int, "15000", atLeast(0), "Most consumer.assignment.interval.ms of a group.")),
+		readOnly(true, brokerKey("group.consumer.max.size", Int, "2147483647", atLeast(1), "Members of one group of the consumer protocol.")),
+		readOnly(true, brokerKey("group.consumer.assignors", List, "uniform,range", assignors, "Assignors that members of the consumer protocol may ask for; the first is the default.")),
+		readOnly(true, brokerKey("group.consumer.migration.policy", String, "bidirectional", migrationPolicy, "Which groups may change between the classic and the consumer protocol while they have members: disabled, upgrade, downgrade or bidirectional.")),
 		readOnly(true, brokerKey("offset.metadata.max.bytes", Int, "4096", nil, "Longest text that a committed offset can have with it.")),
 		readOnly(true, brokerKey("offsets.retention.minutes", Int, "10080", atLeast(1), "How long in minutes committed offsets are kept after their group became empty.")),
 		readOnly(true, brokerKey("offsets.retention.check.interval.ms", Long, "600000", atLeast(1), "How often in ms it is checked which committed offsets have expired.")),
@@ -35,6 +40,11 @@ type Groups struct {
 	RetentionMS                int64
 	CheckIntervalMS            int64
 
+	// Of the consumer protocol.
+	ConsumerMaxSize                      int
+	Assignors                            []string
+	MigrationUpgrade, MigrationDowngrade bool
+
 	TopicPartitions        int32
 	TopicReplicationFactor int16
 	TopicSegmentBytes      int64
@@ -44,7 +54,12 @@ type Groups struct {
 // newGroups puts effective values into their fields.
 func newGroups(value func(name string) Value) Groups {
 	number := func(name string) int64 { return value(name).Int }
+	policy := strings.ToLower(value("group.consumer.migration.policy").Text)
 	return Groups{
+		ConsumerMaxSize:        int(number("group.consumer.max.size")),
+		Assignors:              value("group.consumer.assignors").List,
+		MigrationUpgrade:       policy == "upgrade" || policy == "bidirectional",
+		MigrationDowngrade:     policy == "downgrade" || policy == "bidirectional",
 		MinSessionMS:           int32(number("group.min.session.timeout.ms")),
 		MaxSessionMS:           int32(number("group.max.session.timeout.ms")),
 		InitialDelayMS:         number("group.initial.rebalance.delay.ms"),
@@ -57,4 +72,23 @@ func newGroups(value func(name string) Value) Groups {
 		TopicSegmentBytes:      number("offsets.topic.segment.bytes"),
 		TopicCodec:             int8(number("offsets.topic.compression.codec")),
 	}
+}
+
+// assignors wants names of the assignors that there are, at least one. Kafka takes
+// names of classes too, which are nothing here.
+func assignors(name string, v Value) error {
+	if len(v.List) == 0 {
+		return &InvalidError{"Configuration '" + name + "' must not be empty. Valid values include: any non-empty value"}
+	}
+	return setOf("uniform", "range")(name, v)
+}
+
+// migrationPolicy wants one of Kafka's policies, in upper or lower case.
+func migrationPolicy(name string, v Value) error {
+	for _, policy := range [...]string{"DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"} {
+		if strings.EqualFold(v.Text, policy) {
+			return nil
+		}
+	}
+	return invalid(name, v.Text, "String must be one of (case insensitive): DISABLED, DOWNGRADE, UPGRADE, BIDIRECTIONAL")
 }
