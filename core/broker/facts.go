@@ -4,14 +4,18 @@ import (
 	"sync/atomic"
 
 	"github.com/mortisemq/mortise/core/internal/admin"
+	"github.com/mortisemq/mortise/core/internal/compaction"
+	"github.com/mortisemq/mortise/core/internal/lag"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
 )
 
 // shown is what the admin listener may look at while the broker starts.
 type shown struct {
-	dirs  atomic.Pointer[logdir.Set]
-	roles atomic.Pointer[reconcile.Roles]
+	dirs       atomic.Pointer[logdir.Set]
+	roles      atomic.Pointer[reconcile.Roles]
+	lags       atomic.Pointer[lag.Lags]
+	compaction atomic.Pointer[compaction.Scheduler]
 }
 
 // readiness is the answer of /readyz.

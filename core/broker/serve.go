@@ -74,6 +74,7 @@ func (b *Broker) compact() {
 	b.compaction = compaction.New(compaction.Options{Partitions: b.roles.All, Config: b.compactionConfig,
 		Clock: o.Clock, Log: b.log("compaction"), Metrics: o.Metrics})
 	b.compaction.Start()
+	b.shown.compaction.Store(b.compaction)
 }
 
 // compactionConfig is how to compact, by the config of this moment.

@@ -51,6 +51,7 @@ func (b *Broker) startAdmin() error {
 	b.admin = admin.New(admin.Options{
 		Log: b.log("admin"), Metrics: b.options.Metrics, Version: b.options.Version,
 		Ready: b.readiness, Config: b.options.AdminConfig, Partitions: b.partitions, Profiling: b.options.Profiling,
+		Topic: b.topic, Health: b.health, Lags: b.lags,
 	})
 	b.serving.Go(func() {
 		if err := b.admin.Serve(l); err != nil {
@@ -86,5 +87,6 @@ func (b *Broker) recover(ctx context.Context) error {
 		Config: func() coordinator.Config { return api.GroupConfig(b.config()) },
 		Clock:  o.Clock, Log: b.log("coordinator"), Metrics: o.Metrics})
 	b.roles.Observe(b.groups.Apply)
+	b.shown.lags.Store(b.newLags(b.groups, b.roles))
 	return nil
 }

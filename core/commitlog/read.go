@@ -211,6 +211,9 @@ func (l *Log) lookupFailed(err error) error {
 	return l.storageError(err)
 }
 
+// SegmentCount is how many segments there are, with the active one.
+func (l *Log) SegmentCount() int { return len(l.list()) }
+
 // Segments describes the segments, oldest first; the last is the active one.
 func (l *Log) Segments() []SegmentInfo {
 	list := l.list()

@@ -8,7 +8,14 @@
 //	                  partition, which is why it must be asked for
 //	GET /v1/version   build and protocol versions
 //	GET /v1/config    every value with its origin; secrets are masked
+//	GET /v1/health    what is wrong with this broker and what to do about it: 200 if
+//	                  nothing is, else 503
+//	GET /v1/topics/NAME
+//	                  what the protocol does not tell of a topic's partitions here:
+//	                  directory, segments, compaction; 404 if there are none
 //	GET /debug/pprof/ profiles, only when Options.Profiling is on
+//
+// The names of JSON fields stay; new ones may come.
 //
 // It owns its HTTP server and the JSON forms. It must not know how its facts come
 // about: it gets functions. It changes nothing in the broker.

@@ -38,8 +38,8 @@ func (s *Server) metrics() http.Handler {
 // exposition is a handler for the registry and more.
 func (s *Server) exposition(more ...prometheus.Collector) http.Handler {
 	r := prometheus.NewPedanticRegistry()
-	r.MustRegister(registryCollector{s.options.Metrics}, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(registryCollector{s.options.Metrics}, lagCollector{s.options.Lags},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.MustRegister(more...)
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax})
 }

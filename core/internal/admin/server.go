@@ -36,6 +36,13 @@ type Options struct {
 	Config func() []Value
 	// Partitions calls yield for each partition of this broker; nil: no detail.
 	Partitions func(yield func(Partition) bool)
+	// Topic tells about a topic's partitions on this broker; false: it has none. Nil:
+	// nothing is told.
+	Topic func(name string) (Topic, bool)
+	// Health tells what is wrong with this broker; nil: nothing is told.
+	Health func() Health
+	// Lags are how far groups are behind; nil: not shown.
+	Lags func() Lags
 	// Profiling serves /debug/pprof/.
 	Profiling bool
 }
@@ -109,6 +116,8 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("GET /metrics", s.metrics())
 	mux.HandleFunc("GET /v1/version", s.version)
 	mux.HandleFunc("GET /v1/config", s.config)
+	mux.HandleFunc("GET /v1/health", s.healthReport)
+	mux.HandleFunc("GET /v1/topics/{name}", s.topic)
 	if s.options.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -125,6 +134,9 @@ const index = `Mortise, the listener for people, probes and monitors.
 /metrics      Prometheus text; ?partitions=true adds a few series for each partition
 /v1/version   the build
 /v1/config    every setting in force and where it came from
+/v1/health    what is wrong with this broker and what to do; 200 if nothing is
+
+And /v1/topics/NAME: the segments and the compaction of a topic's partitions here.
 `
 
 func (s *Server) index(w http.ResponseWriter, _ *http.Request) {

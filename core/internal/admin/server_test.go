@@ -136,8 +136,8 @@ func TestIndexNamesEveryPage(t *testing.T) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
-	if pages != 5 {
-		t.Errorf("%d pages, want 5:\n%s", pages, body)
+	if pages != 6 {
+		t.Errorf("%d pages, want 6:\n%s", pages, body)
 	}
 	if status, _ := get(t, url+"/nosuch"); status != http.StatusNotFound {
 		t.Errorf("/nosuch: %d, want 404", status)

@@ -52,6 +52,16 @@ func (c *checkpoints) of(p *partition.Partition) (kafka.Offset, error) {
 	return o, nil
 }
 
+// peek is what of would say, without looking for truncations.
+func (c *checkpoints) peek(p *partition.Partition) kafka.Offset {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o, ok := c.dir(p.Dir())[p.TopicPartition()]; ok {
+		return o
+	}
+	return kafka.NoOffset
+}
+
 // dir is a directory's checkpoints, read when they are first wanted. Caller holds mu.
 func (c *checkpoints) dir(d *logdir.Dir) map[kafka.TopicPartition]kafka.Offset {
 	offsets, ok := c.dirs[d]

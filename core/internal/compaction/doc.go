@@ -34,7 +34,7 @@
 //   - The checkpoint never passes what was compacted. After a truncation all of the log
 //     counts as dirty.
 //   - A log that can't be compacted stops nothing else. It is left alone until the
-//     broker starts again, and a metric names it.
+//     broker starts again; a metric and Scheduler.Status name it and why.
 //
 // Lock order: Scheduler.round, then Scheduler.mu, then the log's locks. Scheduler.round
 // is held over a round and taken only by the timer and Close.

@@ -12,7 +12,7 @@ type schedulerMetrics struct {
 	passes, retries         *metrics.Counter
 	read, written           *metrics.Counter
 	records, kept, segments *metrics.Counter
-	dirtiest                *metrics.Gauge
+	dirtiest, failed        *metrics.Gauge
 }
 
 func newMetrics(reg *metrics.Registry) schedulerMetrics {
@@ -25,6 +25,7 @@ func newMetrics(reg *metrics.Registry) schedulerMetrics {
 		kept:     reg.Counter("mortise_compaction_kept_records_total", "Records that stayed."),
 		segments: reg.Counter("mortise_compaction_replaced_segments_total", "Segments replaced by compacted ones."),
 		dirtiest: reg.Gauge("mortise_compaction_dirtiest_percent", "Share of bytes not compacted yet in the dirtiest log."),
+		failed:   reg.Gauge("mortise_compaction_failed_logs", "Logs that can't be compacted until the broker starts again; mortise_compaction_failed names them by topic and partition."),
 	}
 }
 
@@ -37,8 +38,8 @@ func (m *schedulerMetrics) count(s *stats) {
 	m.segments.Add(uint64(s.segments))
 }
 
-// failedLog shows that a log can't be compacted.
-func (m *schedulerMetrics) failedLog(reg *metrics.Registry, tp kafka.TopicPartition) {
+// mark shows whether a log can't be compacted: 1, or 0 once it is gone.
+func (m *schedulerMetrics) mark(reg *metrics.Registry, tp kafka.TopicPartition, failed int64) {
 	reg.Gauge("mortise_compaction_failed", "1 for a log that can't be compacted until the broker starts again.",
-		"topic", tp.Topic, "partition", strconv.Itoa(int(tp.Partition))).Set(1)
+		"topic", tp.Topic, "partition", strconv.Itoa(int(tp.Partition))).Set(failed)
 }

@@ -52,9 +52,9 @@ type Scheduler struct {
 	round sync.Mutex // one round at a time
 
 	mu     sync.Mutex
-	failed map[*partition.Partition]struct{} // can't be compacted; guarded by mu
-	timer  clock.Timer                       // guarded by mu
-	closed bool                              // guarded by mu
+	failed map[*partition.Partition]error // can't be compacted, and why; guarded by mu
+	timer  clock.Timer                    // guarded by mu
+	closed bool                           // guarded by mu
 }
 
 // New makes a scheduler that does not run yet.
@@ -68,7 +68,7 @@ func New(o Options) *Scheduler {
 	if o.Metrics == nil {
 		o.Metrics = metrics.NewRegistry()
 	}
-	s := &Scheduler{o: o, done: newCheckpoints(), metrics: newMetrics(o.Metrics), failed: map[*partition.Partition]struct{}{}}
+	s := &Scheduler{o: o, done: newCheckpoints(), metrics: newMetrics(o.Metrics), failed: map[*partition.Partition]error{}}
 	s.throttle = &throttle{clock: o.Clock}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
@@ -164,13 +164,14 @@ func share(c Config) limits {
 
 // due lists the logs to compact, the dirtiest first.
 func (s *Scheduler) due() []candidate {
+	s.forgetGone()
 	var queue []candidate
 	dirtiest := 0.0
 	for p := range s.o.Partitions {
 		if s.ctx.Err() != nil {
 			return nil
 		}
-		if !p.Config().Topic.CleanupCompact || p.Offline() != nil || s.gaveUp(p) {
+		if !p.Config().Topic.CleanupCompact || p.Offline() != nil || s.whyGaveUp(p) != nil {
 			continue
 		}
 		c, _, err := s.examine(p)
@@ -249,17 +250,6 @@ func (s *Scheduler) fault(p *partition.Partition, err error) {
 	case errors.Is(err, commitlog.ErrStorage):
 		p.Dir().Failed(fmt.Sprintf("compaction of %s", tp), err)
 	}
-	s.mu.Lock()
-	s.failed[p] = struct{}{}
-	s.mu.Unlock()
-	s.metrics.failedLog(s.o.Metrics, tp)
+	s.giveUp(p, err)
 	s.o.Log.Error("log can't be compacted; it is left alone until the broker starts again", "partition", tp.String(), "err", err)
-}
-
-// gaveUp tells whether the compaction of a log failed before.
-func (s *Scheduler) gaveUp(p *partition.Partition) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, failed := s.failed[p]
-	return failed
 }

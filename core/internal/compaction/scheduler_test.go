@@ -227,12 +227,42 @@ func TestBadSegmentStopsOneLog(t *testing.T) {
 	if b.s.Run() != 0 || b.s.metrics.read.Load() != read {
 		t.Fatal("the bad log was tried again")
 	}
+	if st, ok := b.s.Status(b.all[0]); !ok || st.Failed == nil || st.Done != kafka.NoOffset || st.Dirty == 0 {
+		t.Errorf("status of the bad log: %+v, %v", st, ok)
+	}
+	if st, ok := b.s.Status(b.all[1]); !ok || st.Failed != nil || st.Done == kafka.NoOffset || st.Dirty != 0 || st.Clean == 0 {
+		t.Errorf("status of the good log: %+v, %v", st, ok)
+	}
+	if got := b.failedSeries(); got != "[{[{partition 0} {topic bad}] 1 0 0 []}] 1" && got != "[{[{topic bad} {partition 0}] 1 0 0 []}] 1" {
+		t.Errorf("metrics of failed logs: %s", got)
+	}
+	gone := b.all[0] // its topic is deleted
+	b.all = b.all[1:]
+	if err := gone.Delete(); err != nil {
+		t.Fatal(err)
+	}
+	b.s.Run()
+	for p := range b.s.Failed {
+		t.Errorf("%s is gone and still counts as failed", p.TopicPartition())
+	}
+	if got := b.failedSeries(); !strings.HasSuffix(got, " 0 0 0 []}] 0") {
+		t.Errorf("metrics after its topic was deleted: %s", got)
+	}
+}
+
+// failedSeries is what the metrics say of logs that can't be compacted: the series by
+// name, and how many there are.
+func (b *bench) failedSeries() string {
+	named, count := "", ""
 	for _, family := range b.reg.Snapshot() {
-		if family.Name == "mortise_compaction_failed" && strings.Contains(fmt.Sprint(family), "bad") {
-			return
+		switch family.Name {
+		case "mortise_compaction_failed":
+			named = fmt.Sprint(family.Series)
+		case "mortise_compaction_failed_logs":
+			count = fmt.Sprint(family.Series[0].Value)
 		}
 	}
-	t.Fatal("no metric names the log")
+	return named + " " + count
 }
 
 // TestCheckpointBeyondTheLogIsReset: otherwise what is written there would count as

@@ -1,0 +1,137 @@
+package broker
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mortisemq/mortise/core/internal/admin"
+	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/internal/reconcile"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// roomMin is the share of a file system, in percent, below which it counts as full
+// soon. Appends are refused when nothing is left, which people want to know before.
+const roomMin = 5
+
+// health is the answer of /v1/health.
+func (b *Broker) health() admin.Health {
+	r := b.readiness()
+	h := admin.Health{Broker: int32(b.options.NodeID), Ready: r.Ready, State: r.State, Recovery: r.Recovery, LogDirs: []admin.LogDir{}}
+	img := b.image()
+	if img != nil {
+		h.ClusterID = img.ClusterID
+	}
+	if !r.Ready {
+		h.Add("not-ready", fmt.Sprintf("the broker is %s: %d of %d logs opened", r.State, r.Recovery.LogsDone, r.Recovery.LogsTotal),
+			"wait; the log and /readyz tell the progress")
+	}
+	if dirs := b.shown.dirs.Load(); dirs != nil {
+		for _, d := range dirs.Dirs() {
+			dirHealth(&h, d)
+		}
+	}
+	if roles := b.shown.roles.Load(); roles != nil {
+		partitionHealth(&h, roles, img, b.options.NodeID)
+	}
+	if c := b.shown.compaction.Load(); c != nil {
+		for p, why := range c.Failed {
+			h.FailedCleans++
+			h.Add("failed-cleaning", fmt.Sprintf("%s can't be compacted: %v", p.TopicPartition(), why),
+				"check its files with `mortise log verify`; compaction tries again when the broker starts again")
+		}
+	}
+	return h
+}
+
+// dirHealth tells about one log directory.
+func dirHealth(h *admin.Health, d *logdir.Dir) {
+	dir := admin.LogDir{Path: d.Path, TotalBytes: -1, AvailableBytes: -1}
+	if err := d.Offline(); err != nil {
+		dir.Offline = err.Error()
+		h.Add("log-dir-offline", err.Error(), "repair the disk, then start the broker again; it is not used until then")
+	} else if u, err := d.Usage(); err == nil {
+		dir.TotalBytes, dir.AvailableBytes = int64(u.Total), int64(u.Available)
+		if u.Total > 0 && u.Available*100/u.Total < roomMin {
+			h.Add("disk-full", fmt.Sprintf("log directory %s has %d of %d bytes left", d.Path, u.Available, u.Total),
+				"make room: delete topics, lower retention.ms or retention.bytes, or give it a larger disk")
+		}
+	}
+	h.LogDirs = append(h.LogDirs, dir)
+}
+
+// partitionHealth tells about the partitions of this broker.
+func partitionHealth(h *admin.Health, roles *reconcile.Roles, img *meta.Image, self kafka.BrokerID) {
+	for p := range roles.All {
+		h.Partitions++
+		tp := p.TopicPartition()
+		if err := p.Offline(); err != nil {
+			h.Offline++
+			if p.Dir() == nil || p.Dir().Offline() == nil { // else the directory is the problem
+				h.Add("offline-partition", fmt.Sprintf("%s: %v", tp, err), "the log of the broker says what happened to its files; `mortise log verify` checks them")
+			}
+			continue
+		}
+		t, ok := img.Topic(tp.Topic)
+		if !ok || int(tp.Partition) >= len(t.Partitions) {
+			continue
+		}
+		if m := &t.Partitions[tp.Partition]; m.Leader == self && len(m.ISR) < len(m.Replicas) {
+			h.UnderReplica++
+			h.Add("under-replicated", fmt.Sprintf("%s: in sync are %s of %s", tp, brokers(m.ISR), brokers(m.Replicas)),
+				"start the brokers that are missing, and look at the health of each")
+		}
+	}
+}
+
+// brokers lists ids for people.
+func brokers(ids []kafka.BrokerID) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(ids), "[]"), " ", ",")
+}
+
+// topic is the answer of /v1/topics/NAME.
+func (b *Broker) topic(name string) (admin.Topic, bool) {
+	roles := b.shown.roles.Load()
+	if roles == nil {
+		return admin.Topic{}, false
+	}
+	t := roles.Topic(name)
+	if t == nil {
+		return admin.Topic{}, false
+	}
+	out := admin.Topic{Topic: t.Name, TopicID: t.ID.String(), ClusterID: b.image().ClusterID, Broker: int32(b.options.NodeID), Partitions: []admin.TopicPartition{}}
+	for _, p := range t.Partitions {
+		if p != nil {
+			out.Partitions = append(out.Partitions, b.topicPartition(p))
+		}
+	}
+	return out, true
+}
+
+// topicPartition tells about one partition of this broker.
+func (b *Broker) topicPartition(p *partition.Partition) admin.TopicPartition {
+	out := admin.TopicPartition{Partition: p.TopicPartition().Partition, Leader: p.Role().Leading}
+	if d := p.Dir(); d != nil {
+		out.LogDir = d.Path
+	}
+	if err := p.Offline(); err != nil {
+		out.Offline = err.Error()
+	}
+	if p.Log() == nil {
+		return out
+	}
+	out.LogStartOffset, out.LogEndOffset = int64(p.StartOffset()), int64(p.EndOffset())
+	out.HighWatermark, out.SizeBytes = int64(p.HighWatermark()), p.SizeBytes()
+	out.Segments = p.Log().SegmentCount()
+	if c := b.shown.compaction.Load(); c != nil {
+		if st, ok := c.Status(p); ok {
+			out.Cleaner = &admin.Cleaner{CleanedTo: int64(st.Done), CleanBytes: st.Clean, DirtyBytes: st.Dirty}
+			if st.Failed != nil {
+				out.Cleaner.Failed = st.Failed.Error()
+			}
+		}
+	}
+	return out
+}
