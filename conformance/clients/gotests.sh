@@ -1,10 +1,10 @@
-# Sourced by run.sh: Go tests that ask a real Kafka, or its classes. Without one they are skipped, so a plain
+# Sourced by run.sh: Go tests that ask a real Kafka, or its classes, or clients. Without them they are skipped, so a plain
 # `go test ./...` needs no Java.
 
 # asks_kafka PACKAGE TEST: the test must pass, not skip.
 asks_kafka() {
   local out="$work/asks.$2"
-  (cd "$here/.." && MORTISE_KAFKA_LIBS="$cache/kafka-4.4.0/lib" go test -count=1 -v -run "^$2\$" "$1") >"$out" || {
+  (cd "$here/.." && MORTISE_KAFKA_LIBS="$cache/kafka-4.4.0/lib" MORTISE_GOLDEN_CLIENTS="$cache" go test -count=1 -v -run "^$2\$" "$1") >"$out" || {
     cat "$out"
     return 1
   }
@@ -13,5 +13,7 @@ asks_kafka() {
 
 gotest_steps() {
   step assignors-agree asks_kafka ./core/internal/assignor TestKafkaAgrees
+  step acls-agree asks_kafka ./sdk/auth TestKafkaDecidesSo
+  step keys-agree asks_kafka ./conformance/golden TestClientsPutKeysThere
   step dump-log-aborted asks_kafka ./core/commitlog TestDumpLogSegmentsFindsNothingWrong
 }

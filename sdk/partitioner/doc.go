@@ -11,7 +11,8 @@
 // rather than sent elsewhere, because that would break the order of a key.
 //
 //  1. out[i] answers Keys[i]: a partition from 0 to Partitions-1, or Any for a null
-//     key whose partition does not matter.
+//     or an empty key whose partition does not matter. (Any for an empty key is what
+//     librdkafka does unless told otherwise: it takes it for no key.)
 //  2. With FeatureDeterministic the partition of a key that is not null depends on
 //     the key and Partitions only, not on batches, time, Available or restarts. The
 //     broker may remember such answers.

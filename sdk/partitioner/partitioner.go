@@ -6,7 +6,7 @@ import (
 	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
-// Any answers for a null key: the asker chooses.
+// Any answers for a null or an empty key: the asker chooses.
 const Any int32 = -1
 
 // FeatureDeterministic says that obligation 2 is kept.

@@ -25,3 +25,9 @@ func Decode(config json.RawMessage, v any) error {
 	}
 	return nil
 }
+
+// NoConfigSchema is the schema of a plugin without settings.
+const NoConfigSchema = `{"type":"object","additionalProperties":false}`
+
+// NoConfig is the Validate of a plugin without settings: any key is an error.
+func NoConfig(config json.RawMessage) error { return Decode(config, &struct{}{}) }

@@ -3,6 +3,7 @@
 //	goclients load  -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE]
 //	goclients check -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE]
 //	goclients checkstream -dir D [-max N]     what kcat printed comes on standard input
+//	goclients golden kgo|sarama|kafka-go N... where it puts the keys on standard input, of N partitions
 //
 // A file is one record: its path is the key, its content the value, the hash of its content a header. load writes one
 // line "partition offset path" for each acknowledged record into the acked file. check wants every file once or more,
@@ -24,7 +25,10 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("want load, check or checkstream")
+		return fmt.Errorf("want load, check, checkstream or golden")
+	}
+	if args[0] == "golden" && len(args) > 1 {
+		return golden(args[1], args[2:])
 	}
 	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
 	client := flags.String("client", "kgo", "kgo, sarama or kafka-go")
