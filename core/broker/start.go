@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/admin"
 	"github.com/mortisemq/mortise/core/internal/api"
 	"github.com/mortisemq/mortise/core/internal/coordinator"
@@ -85,6 +86,7 @@ func (b *Broker) recover(ctx context.Context) error {
 	}
 	b.groups = coordinator.New(coordinator.Options{Self: o.NodeID, Roles: b.roles, NewUUID: api.NewUUID,
 		Config: func() coordinator.Config { return api.GroupConfig(b.config()) },
+		Rules:  api.GroupRules(b.config, func(id string) config.Group { return b.resolver.Group(b.image(), id) }),
 		Clock:  o.Clock, Log: b.log("coordinator"), Metrics: o.Metrics})
 	b.roles.Observe(b.groups.Apply)
 	b.shown.lags.Store(b.newLags(b.groups, b.roles))

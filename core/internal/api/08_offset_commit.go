@@ -13,10 +13,8 @@ import (
 //
 // Behaviour: topics and partitions must exist; those that don't are refused, and the
 // others are committed. Who may commit: room group. Versions 2–4 can ask for a
-// retention of their own; version 10 names topics by id.
-//
-// Not done: commits of members of the consumer protocol (KIP-848), which is not
-// advertised.
+// retention of their own; from version 9 on the generation may be the epoch of a
+// member of the consumer protocol (KIP-848); version 10 names topics by id.
 
 // offsetCommit answers key 8.
 func (a *API) offsetCommit(r *wire.Request) {
@@ -52,6 +50,9 @@ func (a *API) splitCommit(r *wire.Request, q *kmsg.OffsetCommitRequest, resp *km
 	for _, t := range q.Topics {
 		topic, code := a.committable(r, img, q.Version >= 10, &t)
 		answer := kmsg.OffsetCommitResponseTopic{Topic: t.Topic, TopicID: t.TopicID}
+		if topic != nil {
+			t.TopicID = topic.ID
+		}
 		partitions := t.Partitions[:0]
 		for _, p := range t.Partitions {
 			why := code

@@ -17,10 +17,8 @@ import (
 // Behaviour: what is not committed is offset -1 without an error; null topics
 // (version 2 on) are all that have offsets. Version 7's RequireStable finds nothing
 // unstable, because there are no transactions yet. Version 8 asks for several
-// groups, version 10 names topics by id. Version 1 has no error but in partitions.
-//
-// Not done: the member's epoch (version 9) is not compared: it belongs to the
-// consumer protocol (KIP-848), which is not advertised.
+// groups, version 9 compares the epoch of a member of the consumer protocol (KIP-848),
+// version 10 names topics by id. Version 1 has no error but in partitions.
 
 // offsetFetch answers key 9.
 func (a *API) offsetFetch(r *wire.Request) {
@@ -80,6 +78,9 @@ func (c *offsetFetchCall) one(q *kmsg.OffsetFetchRequestGroup, done func(kmsg.Of
 	c.a.coordinate(q.Group, func(s *group.State, _ int64) group.Output {
 		g := kmsg.NewOffsetFetchResponseGroup()
 		g.Group = q.Group
+		if g.ErrorCode = int16(s.CheckFetch(q.Group, q.MemberID, q.MemberEpoch)); g.ErrorCode != 0 {
+			return reading(to, &kmsg.OffsetFetchResponse{Groups: []kmsg.OffsetFetchResponseGroup{g}})
+		}
 		if q.Topics == nil {
 			g.Topics = c.all(s.Offsets(q.Group))
 		} else {

@@ -8,12 +8,29 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/consumergroup"
 	"github.com/mortisemq/mortise/core/internal/coordinator"
 	"github.com/mortisemq/mortise/core/internal/group"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
 	"github.com/mortisemq/mortise/core/wire"
 )
+
+// regexRefreshMS is how often it is looked up which topics the expressions of a group
+// stand for, if no new topics ask for it before.
+const regexRefreshMS = 10 * 60 * 1000
+
+// GroupRules gives what the configuration says about one group of the consumer
+// protocol, at this moment.
+func GroupRules(broker func() *config.Broker, of func(group string) config.Group) func(group string) consumergroup.Rules {
+	return func(id string) consumergroup.Rules {
+		g, own := &broker().Groups, of(id)
+		return consumergroup.Rules{MaxSize: g.ConsumerMaxSize, ClassicMaxSize: g.MaxSize, Assignors: g.Assignors,
+			AssignmentIntervalMS: int64(own.AssignmentIntervalMS), RegexRefreshMS: regexRefreshMS,
+			SessionMS: int64(own.SessionTimeoutMS), HeartbeatMS: own.HeartbeatIntervalMS,
+			Migration: consumergroup.Migration{Upgrade: g.MigrationUpgrade, Downgrade: g.MigrationDowngrade}}
+	}
+}
 
 // GroupConfig is what a coordinator needs of the broker's configuration.
 func GroupConfig(b *config.Broker) coordinator.Config {

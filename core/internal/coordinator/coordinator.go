@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/internal/consumergroup"
 	"github.com/mortisemq/mortise/core/internal/group"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
 	"github.com/mortisemq/mortise/core/kafka"
@@ -23,6 +24,10 @@ const (
 	loadBytes   = 5 << 20 // of one read; a larger batch is read alone
 )
 
+// lookupsAtOnce bounds the groups whose expressions are looked up at a time: each
+// takes all topics in hand.
+const lookupsAtOnce = 2
+
 // Config is what the broker's configuration says about groups.
 type Config struct {
 	Groups     group.Config
@@ -35,6 +40,7 @@ type Options struct {
 	Self    kafka.BrokerID
 	Roles   *reconcile.Roles
 	Config  func() Config
+	Rules   func(group string) consumergroup.Rules
 	NewUUID func() string     // random part of member ids
 	Clock   clock.Clock       // nil: the system's
 	Log     *slog.Logger      // nil: discarded
@@ -48,7 +54,9 @@ type Coordinator struct {
 	metrics counters
 	shards  atomic.Pointer[[]*shard] // by partition; nil elements: not here. Nil: there is no topic
 	loading chan struct{}            // one token for each load that runs
-	running sync.WaitGroup           // loads
+	looking chan struct{}            // one token for each look-up that runs
+	current atomic.Pointer[meta.Image]
+	running sync.WaitGroup // loads and look-ups
 
 	mu      sync.Mutex // one image at a time
 	image   *meta.Image
@@ -73,7 +81,7 @@ func New(o Options) *Coordinator {
 	if o.Metrics == nil {
 		o.Metrics = metrics.NewRegistry()
 	}
-	return &Coordinator{o: o, loading: make(chan struct{}, loadsAtOnce), metrics: counters{
+	return &Coordinator{o: o, loading: make(chan struct{}, loadsAtOnce), looking: make(chan struct{}, lookupsAtOnce), metrics: counters{
 		commits: o.Metrics.Counter("mortise_coordinator_records_total", "Records that were appended about groups and offsets."),
 		skipped: o.Metrics.Counter("mortise_coordinator_skipped_records_total", "Records of __consumer_offsets that were not understood while loading."),
 		loads:   o.Metrics.Histogram("mortise_coordinator_load_seconds", "Time to load one partition of __consumer_offsets.", metrics.SecondsBounds()),
@@ -90,10 +98,27 @@ func (c *Coordinator) Apply(img *meta.Image) {
 	}
 	before := c.image
 	c.image = img
+	c.current.Store(img)
 	c.follow(img)
+	added := sync.OnceValue(func() bool { return hasAdded(before, img) })
 	for s := range c.all {
+		s.see(img, added)
 		s.dropDeletedTopics(before, img)
 	}
+}
+
+// hasAdded reports whether an image has topics that the one before did not have.
+// before may be nil.
+func hasAdded(before, img *meta.Image) bool {
+	if before == nil {
+		return true
+	}
+	for t := range img.Topics() {
+		if _, ok := before.TopicByID(t.ID); !ok {
+			return true
+		}
+	}
+	return false
 }
 
 // follow makes the shards those that the image wants here. Caller holds mu.

@@ -53,6 +53,9 @@ func (s *shard) loaded(err error) {
 	}
 	s.status = statusActive
 	now := s.now()
+	if img := s.c.current.Load(); img != nil {
+		s.state.SetImage(img, func() bool { return true })
+	}
 	d := s.settle(now, s.state.Loaded(now))
 	s.arm(now)
 	s.mu.Unlock()

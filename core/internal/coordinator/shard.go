@@ -38,6 +38,9 @@ type shard struct {
 	timer  clock.Timer  // guarded by mu; nil: never armed
 	armed  int64        // when timer fires, ms; 0: not armed
 	held   []held       // answers that wait for a flush, oldest first; guarded by mu
+
+	lookups []group.Lookup // that wait, or are run, by the one goroutine for them; guarded by mu
+	looking bool           // it is there; guarded by mu
 }
 
 // held are answers that may go out once the log is on the disk below end.
@@ -47,7 +50,7 @@ type held struct {
 }
 
 func newShard(c *Coordinator, p *partition.Partition, epoch kafka.LeaderEpoch) *shard {
-	return &shard{c: c, part: p, epoch: epoch, state: group.New(c.o.Config().Groups, c.o.NewUUID)}
+	return &shard{c: c, part: p, epoch: epoch, state: group.New(c.o.Config().Groups, c.o.Rules, c.o.NewUUID)}
 }
 
 // do runs one operation.
@@ -63,6 +66,7 @@ func (s *shard) do(op func(*group.State, int64) group.Output) kafka.ErrorCode {
 	s.state.Configure(s.c.o.Config().Groups)
 	d := s.settle(now, op(s.state, now))
 	s.arm(now)
+	s.look()
 	s.mu.Unlock()
 	s.finish(d)
 	return kafka.None

@@ -21,7 +21,7 @@ func (s *State) Delete(to Ticket, ids []string) (out Output) {
 		switch g := s.groups[id]; {
 		case g == nil:
 			result.ErrorCode = int16(kafka.ErrGroupIDNotFound)
-		case g.phase != Empty:
+		case !g.empty():
 			result.ErrorCode = int16(kafka.ErrNonEmptyGroup)
 		default:
 			out.Records = g.tombstones(out.Records)
@@ -45,7 +45,18 @@ func (g *Group) tombstones(records []Record) []Record {
 			records = append(records, offsetTombstone(g.id, topic, partition))
 		}
 	}
-	return append(records, groupTombstone(g.id))
+	return g.tombstone(records)
+}
+
+// tombstone deletes the group, which has no offsets.
+func (g *Group) tombstone(records []Record) []Record {
+	if g.consumers == nil {
+		return append(records, groupTombstone(g.id))
+	}
+	for _, c := range g.consumers.Tombstones() {
+		records = append(records, Record{Key: c.Key(g.id), Value: c.Value()})
+	}
+	return records
 }
 
 // DeleteOffsets handles OffsetDelete. Topics that members read are refused.
@@ -55,7 +66,7 @@ func (s *State) DeleteOffsets(to Ticket, q *kmsg.OffsetDeleteRequest) (out Outpu
 	switch {
 	case g == nil:
 		r.ErrorCode = int16(kafka.ErrGroupIDNotFound)
-	case g.phase != Empty && !g.isConsumers():
+	case g.consumers == nil && g.phase != Empty && !g.isConsumers():
 		r.ErrorCode = int16(kafka.ErrNonEmptyGroup)
 	}
 	if r.ErrorCode != 0 {
@@ -142,13 +153,13 @@ func (s *State) expireOffsets(now int64) (out Output) {
 			break
 		}
 		var all bool
-		if cuts, all = s.expired(g, now, cuts); all && g.phase == Empty && len(g.pending) == 0 {
+		if cuts, all = s.expired(g, now, cuts); all && g.empty() && len(g.pending) == 0 {
 			gone = append(gone, g)
 		}
 	}
 	s.cut(cuts, &out)
 	for _, g := range gone {
-		out.Records = append(out.Records, groupTombstone(g.id))
+		out.Records = g.tombstone(out.Records)
 	}
 	removeOffsets := out.applied
 	out.applied = func(now int64, next *Output) {
@@ -163,12 +174,12 @@ func (s *State) expireOffsets(now int64) (out Output) {
 // expired collects the expired offsets of a group; all: that is every one it has.
 // Offsets of a group with members count from the commit, and only of topics that
 // nobody reads; of an empty one from when it became empty; of one that never had
-// members from the commit.
+// members, or is of the consumer protocol, from the commit.
 func (s *State) expired(g *Group, now int64, cuts []cut) (_ []cut, all bool) {
 	if len(g.offsets) == 0 {
 		return cuts, true
 	}
-	empty := g.protocolType != "" && g.phase == Empty
+	empty := g.protocolType != "" && g.phase == Empty && g.consumers == nil
 	if g.protocolType != "" && !empty && !(g.isConsumers() && g.topicsKnown && g.phase == Stable) {
 		return cuts, false
 	}

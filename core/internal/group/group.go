@@ -2,6 +2,8 @@ package group
 
 import (
 	"slices"
+
+	"github.com/mortisemq/mortise/core/internal/consumergroup"
 )
 
 // Phase is the state of a group.
@@ -25,7 +27,8 @@ func (p Phase) String() string {
 // say.
 const unknownSince = -1
 
-// Group is one group: members with a generation, or just offsets.
+// Group is one group: members with a generation, a group of the consumer protocol, or
+// just offsets.
 type Group struct {
 	id       string
 	phase    Phase
@@ -55,6 +58,10 @@ type Group struct {
 	syncTimer timer
 
 	offsets map[string]map[int32]Offset // by topic and partition
+
+	// Of the consumer protocol. What is above, but the id and the offsets, is unused then.
+	consumers *consumergroup.Group // nil: it is of the classic protocol
+	watches   map[string]*watch    // by member
 }
 
 func newGroup(id string, now int64) *Group {
@@ -135,9 +142,28 @@ func (g *Group) isConsumers() bool { return g.protocolType == "consumer" }
 
 // subscribes reports whether a member may read a topic. Not to know is to say yes.
 func (g *Group) subscribes(topic string) bool {
+	if g.consumers != nil {
+		return g.consumers.Subscribes(topic)
+	}
 	if !g.topicsKnown {
 		return g.isConsumers()
 	}
 	_, ok := g.topics[topic]
 	return ok
+}
+
+// empty reports whether a group has no members.
+func (g *Group) empty() bool {
+	if g.consumers != nil {
+		return g.consumers.Len() == 0
+	}
+	return g.phase == Empty
+}
+
+// state is Kafka's name of the group's state.
+func (g *Group) state() string {
+	if g.consumers != nil {
+		return g.consumers.State()
+	}
+	return g.phase.String()
 }

@@ -15,6 +15,9 @@ func (s *State) Heartbeat(now int64, q *kmsg.HeartbeatRequest) kafka.ErrorCode {
 	if g == nil {
 		return kafka.ErrUnknownMemberID
 	}
+	if g.consumers != nil {
+		return s.beatConsumers(g, now, q)
+	}
 	if code := g.check(q.MemberID, q.InstanceID); code != kafka.None {
 		return code
 	}
@@ -31,8 +34,11 @@ func (s *State) Heartbeat(now int64, q *kmsg.HeartbeatRequest) kafka.ErrorCode {
 // Leave handles LeaveGroup with a list of members; the API makes one of the single
 // member that old versions name. Each member has its own result.
 func (s *State) Leave(now int64, to Ticket, q *kmsg.LeaveGroupRequest) (out Output) {
-	r := kmsg.NewPtrLeaveGroupResponse()
 	g := s.groups[q.Group]
+	if g != nil && g.consumers != nil {
+		return s.leaveConsumers(g, now, to, q)
+	}
+	r := kmsg.NewPtrLeaveGroupResponse()
 	left := false
 	for i := range q.Members {
 		m := kmsg.NewLeaveGroupResponseMember()

@@ -17,10 +17,41 @@ func joinRefusal(memberID string, code kafka.ErrorCode) *kmsg.JoinGroupResponse 
 // The protocols in q are kept. The answer comes when everybody has joined.
 func (s *State) Join(now int64, by Caller, q *kmsg.JoinGroupRequest) (out Output) {
 	unknown := q.MemberID == ""
-	if s.groups[q.Group] == nil && !unknown {
+	g := s.groups[q.Group]
+	switch {
+	case g != nil && g.consumers != nil && g.consumers.Len() > 0:
+		return s.joinConsumers(g, now, by, q)
+	case (g == nil || g.consumers != nil) && !unknown:
 		out.reply(by.Ticket, joinRefusal(q.MemberID, kafka.ErrUnknownMemberID))
 		return out
+	case g != nil && g.consumers != nil:
+		return s.joinEmptyConsumers(g, now, by, q)
 	}
+	return s.joinClassic(now, by, q)
+}
+
+// joinEmptyConsumers makes a group of the classic protocol of one of the consumer
+// protocol that has no members. If the log refuses, it is what it was.
+func (s *State) joinEmptyConsumers(old *Group, now int64, by Caller, q *kmsg.JoinGroupRequest) Output {
+	tombstones := old.tombstone(nil)
+	delete(s.groups, old.id)
+	out := s.joinClassic(now, by, q)
+	g := s.groups[old.id]
+	g.offsets, old.offsets = old.offsets, nil
+	out.Records = append(tombstones, out.Records...)
+	reverted := out.reverted
+	out.reverted = func(now int64, code kafka.ErrorCode, next *Output) {
+		old.offsets, g.offsets = g.offsets, nil
+		reverted(now, code, next)
+		s.groups[old.id] = old
+	}
+	return out
+}
+
+// joinClassic handles a JoinGroup in a group of the classic protocol, which is made
+// if there is none.
+func (s *State) joinClassic(now int64, by Caller, q *kmsg.JoinGroupRequest) (out Output) {
+	unknown := q.MemberID == ""
 	g, made := s.ensure(q.Group, now)
 	switch {
 	case !s.accepts(g, q.MemberID):

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/mortisemq/mortise/core/internal/consumergroup"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
@@ -20,15 +21,15 @@ type Offset struct {
 // noExpiry is the ExpireMS of offsets that the broker's rule is for.
 const noExpiry = -1
 
-// Commit handles OffsetCommit. Topics and partitions exist, and their names are
-// filled in for every version.
+// Commit handles OffsetCommit. Topics and partitions exist, and their names and ids
+// are filled in for every version.
 func (s *State) Commit(now int64, by Caller, q *kmsg.OffsetCommitRequest) (out Output) {
 	g := s.groups[q.Group]
 	if code := checkCommit(g, by.Version, q); code != kafka.None {
 		out.reply(by.Ticket, CommitRefusal(q, code))
 		return out
 	}
-	if g != nil && (g.phase == Stable || g.phase == PreparingRebalance) {
+	if g != nil && g.consumers == nil && (g.phase == Stable || g.phase == PreparingRebalance) {
 		if m := g.members[q.MemberID]; m != nil {
 			s.heard(m, now)
 		}
@@ -115,6 +116,9 @@ func (s *State) tooLong(metadata string) bool {
 // checkCommit says who may commit. While members are collected everybody of the old
 // generation still may: they commit what they give up.
 func checkCommit(g *Group, version int16, q *kmsg.OffsetCommitRequest) kafka.ErrorCode {
+	if g != nil && g.consumers != nil {
+		return checkConsumerCommit(g.consumers, version, q)
+	}
 	if g == nil {
 		switch {
 		case q.Generation < 0:
@@ -138,6 +142,39 @@ func checkCommit(g *Group, version int16, q *kmsg.OffsetCommitRequest) kafka.Err
 		return kafka.ErrIllegalGeneration
 	case g.phase == CompletingRebalance:
 		return kafka.ErrRebalanceInProgress
+	}
+	return kafka.None
+}
+
+// checkConsumerCommit says whether a member of a group of the consumer protocol may
+// commit. With an old epoch it may, as far as it has had the partitions since then.
+func checkConsumerCommit(c *consumergroup.Group, version int16, q *kmsg.OffsetCommitRequest) kafka.ErrorCode {
+	stale, err := c.CheckCommit(q.MemberID, q.Generation, version)
+	if err != nil {
+		return err.Code
+	}
+	if stale == nil {
+		return kafka.None
+	}
+	for i := range q.Topics {
+		for j := range q.Topics[i].Partitions {
+			if err := stale.CheckStale(q.Generation, kafka.TopicID(q.Topics[i].TopicID), q.Topics[i].Partitions[j].Partition); err != nil {
+				return err.Code
+			}
+		}
+	}
+	return kafka.None
+}
+
+// CheckFetch says whether a member may read offsets (OffsetFetch from version 9 on).
+// Only groups of the consumer protocol look at epochs.
+func (s *State) CheckFetch(group string, memberID *string, epoch int32) kafka.ErrorCode {
+	c := s.consumers(group)
+	if c == nil {
+		return kafka.None
+	}
+	if err := c.CheckFetch(text(memberID), memberID == nil, epoch); err != nil {
+		return err.Code
 	}
 	return kafka.None
 }

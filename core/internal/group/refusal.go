@@ -41,6 +41,16 @@ func Refusal(m kmsg.Response, code kafka.ErrorCode) kmsg.Response {
 		r.ErrorCode, r.Groups = int16(code), nil
 	case *kmsg.HeartbeatResponse:
 		r.ErrorCode = int16(code)
+	case *kmsg.ConsumerGroupHeartbeatResponse:
+		refused := kmsg.NewPtrConsumerGroupHeartbeatResponse()
+		refused.ErrorCode = int16(code)
+		return refused
+	case *kmsg.ConsumerGroupDescribeResponse:
+		for i := range r.Groups {
+			id := r.Groups[i].Group
+			r.Groups[i] = kmsg.NewConsumerGroupDescribeResponseGroup()
+			r.Groups[i].Group, r.Groups[i].ErrorCode = id, int16(code)
+		}
 	case *kmsg.OffsetDeleteResponse:
 		r.ErrorCode, r.Topics = int16(code), nil
 	}

@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/mortisemq/mortise/core/internal/consumergroup"
 )
 
 // errShort is a key without a version.
 var errShort = errors.New("no version")
+
+// errMembers is a record of the consumer protocol about a group of the classic one.
+var errMembers = errors.New("its group is of the classic protocol and has members")
 
 // Replay applies a record of the log. A nil value deletes. The error wraps
 // ErrMalformed or ErrForeign; the record changed nothing then. The slices are not
@@ -24,8 +30,57 @@ func (s *State) Replay(key, value []byte) error {
 	case groupKeyVersion:
 		return s.replayGroup(key, value)
 	default:
+		if consumergroup.Kind(version) {
+			return s.replayConsumers(key, value)
+		}
 		return ErrForeign
 	}
+}
+
+// replayConsumers applies a record of a group of the consumer protocol. A group of
+// offsets only becomes one.
+func (s *State) replayConsumers(key, value []byte) error {
+	id, c, err := consumergroup.Decode(key, value)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	g := s.groups[id]
+	switch {
+	case (g == nil || g.consumers == nil) && !consumergroup.Creates(c):
+		return nil
+	case g == nil || g.consumers == nil:
+		if g != nil && len(g.order) > 0 {
+			return malformed("consumer record", errMembers)
+		}
+		g = s.convertEmpty(id, g)
+	case consumergroup.IsGroupTombstone(c):
+		return s.deleted(g)
+	}
+	g.consumers.Apply(c)
+	return nil
+}
+
+// convertEmpty makes a group of the consumer protocol, with the offsets of the one
+// that there is.
+func (s *State) convertEmpty(id string, old *Group) *Group {
+	g := newGroup(id, unknownSince)
+	g.consumers, g.watches = consumergroup.New(id), map[string]*watch{}
+	if old != nil {
+		g.offsets = old.offsets
+	}
+	s.groups[id] = g
+	return g
+}
+
+// deleted makes what is left of a group that was deleted: a group of offsets only, if
+// those are still there.
+func (s *State) deleted(old *Group) error {
+	delete(s.groups, old.id)
+	if len(old.offsets) > 0 {
+		g, _ := s.ensure(old.id, old.since)
+		g.offsets = old.offsets
+	}
+	return nil
 }
 
 // replayOffset applies a committed offset.
@@ -62,16 +117,10 @@ func (s *State) replayGroup(key, value []byte) error {
 	}
 	old := s.groups[k.Group]
 	if value == nil {
-		if old == nil {
+		if old == nil || old.consumers != nil {
 			return nil
 		}
-		offsets := old.offsets
-		delete(s.groups, k.Group)
-		if len(offsets) > 0 {
-			g, _ := s.ensure(k.Group, old.since)
-			g.offsets = offsets
-		}
-		return nil
+		return s.deleted(old)
 	}
 	v := kmsg.NewGroupMetadataValue()
 	if err := v.ReadFrom(value); err != nil {

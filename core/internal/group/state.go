@@ -3,7 +3,9 @@ package group
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/mortisemq/mortise/core/internal/consumergroup"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 )
 
 // Config are the broker's rules for groups. Times are milliseconds.
@@ -32,6 +34,9 @@ type Caller struct {
 	ClientID string
 	Host     string // as Kafka writes it: /127.0.0.1
 	Version  int16  // of the request
+
+	// May says which topics the sender may be told that they exist; nil: all.
+	May func(topic string) bool
 }
 
 // Record is one record to append. A nil Value deletes.
@@ -64,17 +69,27 @@ func (o *Output) reply(to Ticket, m kmsg.Response) {
 // State is all groups of one partition of __consumer_offsets.
 type State struct {
 	config  Config
+	rulesOf func(group string) consumergroup.Rules
 	newUUID func() string
 
 	groups map[string]*Group
 	topics map[string]int // how many groups have offsets of a topic
 	timers deadlines
 	sweep  timer // offset expiration
+
+	image     *meta.Image
+	newTopics uint64   // index of the last image with topics that were not there before
+	lookups   []Lookup // not taken yet
+
+	scratch consumergroup.Env // of the operation that runs
+	rules   consumergroup.Rules
 }
 
-// New makes a State without groups. newUUID makes the random part of member ids.
-func New(c Config, newUUID func() string) *State {
-	s := &State{config: c, newUUID: newUUID, groups: map[string]*Group{}, topics: map[string]int{}}
+// New makes a State without groups. rules gives those of one group of the consumer
+// protocol; it is asked for each heartbeat. newUUID makes the random part of member
+// ids.
+func New(c Config, rules func(group string) consumergroup.Rules, newUUID func() string) *State {
+	s := &State{config: c, rulesOf: rules, newUUID: newUUID, groups: map[string]*Group{}, topics: map[string]int{}, image: meta.Empty("")}
 	s.sweep.kind = sweepTimer
 	return s
 }
@@ -89,6 +104,9 @@ func (s *State) Len() int { return len(s.groups) }
 // timeout from now on.
 func (s *State) Loaded(now int64) (out Output) {
 	for _, g := range s.groups {
+		if g.consumers != nil {
+			s.watchLoaded(g, now)
+		}
 		for _, m := range g.order {
 			s.timers.set(&m.session, now+int64(m.sessionMS))
 		}
@@ -159,17 +177,25 @@ func (s *State) ensure(id string, now int64) (g *Group, made bool) {
 
 // drop forgets a group with its deadlines and offsets. Nobody may wait in it.
 func (s *State) drop(g *Group) {
+	s.cancelAll(g)
+	for topic := range g.offsets {
+		s.releaseTopic(topic)
+	}
+	g.turn(Dead, g.since)
+	delete(s.groups, g.id)
+}
+
+// cancelAll cancels every deadline of a group.
+func (s *State) cancelAll(g *Group) {
 	for _, m := range g.order {
 		s.timers.cancel(&m.session)
 	}
 	for _, p := range g.pending {
 		s.timers.cancel(p)
 	}
+	for id := range g.watches {
+		s.unwatch(g, id)
+	}
 	s.timers.cancel(&g.joinTimer)
 	s.timers.cancel(&g.syncTimer)
-	for topic := range g.offsets {
-		s.releaseTopic(topic)
-	}
-	g.turn(Dead, g.since)
-	delete(s.groups, g.id)
 }

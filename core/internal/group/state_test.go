@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/mortisemq/mortise/core/internal/consumergroup"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
@@ -18,6 +19,12 @@ func counter() func() string {
 // ruled are the rules of tests.
 func ruled() Config {
 	return Config{MaxSize: 100, InitialDelayMS: 3000, RetentionMS: 1000_000, CheckIntervalMS: 600_000, MetadataMaxChars: 4096}
+}
+
+// ruledConsumers are the rules of tests for groups of the consumer protocol.
+func ruledConsumers(string) consumergroup.Rules {
+	return consumergroup.Rules{MaxSize: 100, ClassicMaxSize: 100, Assignors: consumergroup.Assignors(), RegexRefreshMS: 600_000,
+		SessionMS: 45_000, HeartbeatMS: 5000, Migration: consumergroup.Migration{Upgrade: true, Downgrade: true}}
 }
 
 // TestPartitionIsJavas compares with String.hashCode of a JVM.
@@ -53,7 +60,7 @@ func TestSubscriptionNeverPanics(t *testing.T) {
 // TestPendingMembersAreBounded asks for member ids and never comes back: after a
 // while there are no more, and after the session timeout there are again.
 func TestPendingMembersAreBounded(t *testing.T) {
-	s := New(ruled(), counter())
+	s := New(ruled(), ruledConsumers, counter())
 	ask := func(now int64) kafka.ErrorCode {
 		q := &kmsg.JoinGroupRequest{Group: "g", SessionTimeoutMillis: 10_000, ProtocolType: "consumer", Protocols: []kmsg.JoinGroupRequestProtocol{{Name: "range"}}}
 		out := s.Join(now, Caller{Version: 9}, q)

@@ -10,6 +10,9 @@ import (
 // written before anybody gets them. The assignments in q are kept.
 func (s *State) Sync(now int64, by Caller, q *kmsg.SyncGroupRequest) (out Output) {
 	g := s.groups[q.Group]
+	if g != nil && g.consumers != nil && g.consumers.Len() > 0 {
+		return s.syncConsumers(g, now, by, q)
+	}
 	if code := g.checkSync(q); code != kafka.None {
 		out.reply(by.Ticket, syncRefusal(code))
 		return out

@@ -7,11 +7,14 @@ type timerKind uint8
 
 // The kinds of deadlines.
 const (
-	sessionTimer timerKind = iota // a member was not heard of
-	pendingTimer                  // a member id that was given out was not used (KIP-394)
-	joinTimer                     // a rebalance waited long enough for members
-	syncTimer                     // members got a generation and did not ask for their assignment
-	sweepTimer                    // look for expired offsets
+	sessionTimer    timerKind = iota // a member was not heard of
+	pendingTimer                     // a member id that was given out was not used (KIP-394)
+	joinTimer                        // a rebalance waited long enough for members
+	syncTimer                        // members got a generation and did not ask for their assignment
+	rebalanceTimer                   // a member did not give partitions up (consumer protocol)
+	rejoinTimer                      // a classic member of a consumer group did not join again
+	memberSyncTimer                  // and did not ask for its assignment
+	sweepTimer                       // look for expired offsets
 )
 
 // timer is one deadline. The zero value is not set.
@@ -111,8 +114,12 @@ func (s *State) Expire(now int64) (out Output, ok bool) {
 	}
 	g := t.group
 	switch t.kind {
+	case rebalanceTimer, rejoinTimer, memberSyncTimer:
+		s.watchEnded(g, t, now, &out)
 	case sessionTimer:
-		if m := g.members[t.member]; m != nil && &m.session == t {
+		if g.consumers != nil {
+			s.watchEnded(g, t, now, &out)
+		} else if m := g.members[t.member]; m != nil && &m.session == t {
 			s.sessionEnded(g, m, now, &out)
 		}
 	case pendingTimer:

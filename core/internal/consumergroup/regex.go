@@ -1,0 +1,168 @@
+package consumergroup
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// regexPauseMS is the least time between two look-ups of a group's expressions.
+const regexPauseMS = 10_000
+
+// regexBytesMax bounds an expression: it is part of a record's key.
+const regexBytesMax = math.MaxInt16
+
+// Resolved are the topics that an expression stands for.
+type Resolved struct {
+	Topics  []string // sorted
+	Version int64    // index of the image that was looked at
+	AtMS    int64    // when
+}
+
+// regexStatus says what came of a member's expression.
+type regexStatus uint8
+
+const (
+	regexSame regexStatus = iota
+	regexChanged
+	regexChangedResolved // and what it stands for is known
+)
+
+// compile reads an expression, which a topic's whole name has to match.
+func compile(regex string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(regex); err != nil {
+		return nil, err
+	}
+	return regexp.Compile(`^(?:` + regex + `)$`)
+}
+
+// checkRegex refuses an expression that can't be read.
+func checkRegex(regex string) *kafka.Error {
+	why := ""
+	if _, err := compile(regex); err != nil {
+		why = err.Error()
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
+			why = e.Code.String() // what Kafka's library says too
+		}
+	} else if len(regex) > regexBytesMax {
+		why = fmt.Sprintf("longer than %d bytes", regexBytesMax)
+	}
+	if why == "" {
+		return nil
+	}
+	return kafka.ErrInvalidRegularExpression.Err(fmt.Sprintf("SubscribedTopicRegex `%s` is not a valid regular expression: %s.", regex, why))
+}
+
+// updateRegex sees to a member's expression: what nobody wants any more goes, and
+// what is not known is asked for. resolve are the expressions to look up; nil: none.
+func (p *plan) updateRegex(old, next *Member) (status regexStatus, resolve []string, err *kafka.Error) {
+	g := p.g
+	require := false
+	if old.Regex != next.Regex {
+		status = regexChanged
+		if old.Regex != "" && g.regexes[old.Regex] == 1 {
+			p.add(dropRegex{old.Regex})
+		}
+		switch {
+		case next.Regex == "":
+			status = regexChangedResolved
+		case g.regexes[next.Regex] == 0:
+			if err := checkRegex(next.Regex); err != nil {
+				return status, nil, err
+			}
+			require = true
+		default:
+			if _, ok := g.resolved[next.Regex]; ok {
+				status = regexChangedResolved
+			}
+		}
+	}
+	if !require && len(g.regexes) == 0 || g.resolving || !p.regexesDue() {
+		return status, nil, nil
+	}
+	wanted := maps.Clone(g.regexes)
+	if old.Regex != "" {
+		add(wanted, old.Regex, -1)
+	}
+	if next.Regex != "" {
+		add(wanted, next.Regex, 1)
+	}
+	if require || len(wanted) != len(g.resolved) || p.regexesStale() {
+		resolve = slices.Sorted(maps.Keys(wanted))
+	}
+	return status, resolve, nil
+}
+
+// anyResolved is one of the resolved expressions: they are all looked up together.
+func (g *Group) anyResolved() (Resolved, bool) {
+	for _, r := range g.resolved {
+		return r, true
+	}
+	return Resolved{}, false
+}
+
+// regexesDue holds the pause between two look-ups.
+func (p *plan) regexesDue() bool {
+	r, ok := p.g.anyResolved()
+	return !ok || p.env.NowMS > r.AtMS+regexPauseMS
+}
+
+// regexesStale reports whether topics have come since the last look-up, or it was
+// too long ago. A version of the future is another cluster's.
+func (p *plan) regexesStale() bool {
+	r, ok := p.g.anyResolved()
+	return !ok || r.Version < int64(p.env.NewTopics) || r.Version > int64(p.env.Image.Index) || p.env.NowMS > r.AtMS+p.env.Rules.RegexRefreshMS
+}
+
+// Resolving notes that the expressions are being looked up, or not any more.
+func (g *Group) Resolving(is bool) { g.resolving = is }
+
+// Resolve looks up which topics expressions stand for. may says which of them may be
+// told; nil: all. Cost: topics times expressions.
+func Resolve(regexes []string, img *meta.Image, may func(topic string) bool, nowMS int64) map[string]Resolved {
+	out := make(map[string]Resolved, len(regexes))
+	for _, regex := range regexes {
+		r := Resolved{Topics: []string{}, Version: int64(img.Index), AtMS: nowMS}
+		if re, err := compile(regex); err == nil {
+			for t := range img.Topics() {
+				if re.MatchString(t.Name) && (may == nil || may(t.Name)) {
+					r.Topics = append(r.Topics, t.Name)
+				}
+			}
+		}
+		out[regex] = r
+	}
+	return out
+}
+
+// Resolved takes what the expressions stand for. The group begins a new epoch if that
+// has changed.
+func (g *Group) Resolved(env *Env, found map[string]Resolved) []Change {
+	p := g.plan(env)
+	names := maps.Clone(g.names)
+	bump := false
+	for _, regex := range slices.Sorted(maps.Keys(found)) {
+		if g.regexes[regex] == 0 {
+			continue
+		}
+		old, r := g.resolved[regex], found[regex]
+		if !slices.Equal(old.Topics, r.Topics) {
+			bump = true
+			countTopics(names, old.Topics, subscribers{regexes: -1})
+			countTopics(names, r.Topics, subscribers{regexes: 1})
+		}
+		p.add(setRegex{regex, r})
+	}
+	if hash := hashTopics(names, env.Image); bump || hash != g.hash {
+		p.epoch++
+		p.add(setEpoch{p.epoch, hash})
+	}
+	return p.changes
+}
