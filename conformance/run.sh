@@ -26,6 +26,8 @@ source "$here/clients/tools.sh"
 source "$here/clients/groups.sh"
 # shellcheck source=clients/kgo.sh
 source "$here/clients/kgo.sh"
+# shellcheck source=clients/streams.sh
+source "$here/clients/streams.sh"
 # shellcheck source=clients/disk.sh
 source "$here/clients/disk.sh"
 # shellcheck source=clients/gotests.sh
@@ -44,6 +46,7 @@ must start-mortise target_start
 tools_steps
 groups_steps
 kgo_steps
+streams_steps
 tree_steps
 crash_steps
 disk_steps

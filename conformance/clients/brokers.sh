@@ -1,28 +1,29 @@
 # Sourced by run.sh: the broker under test and the real Kafka beside it.
 
 target="${CONFORMANCE_TARGET:-mortise}"
-free_port() {
-  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-# A real Kafka takes two ports in a row.
-free_pair() {
-  python3 - <<'PY'
-import socket
+# free_ports N prints the first of N free ports in a row. They are below those that the system gives to connections,
+# so that none takes them while a broker is not there.
+free_ports() {
+  python3 - "$1" <<'PY'
+import random, socket, sys
 while True:
-    a = socket.socket(); a.bind(("127.0.0.1", 0)); p = a.getsockname()[1]
-    b = socket.socket()
+    first = random.randrange(10000, 30000)
     try:
-        b.bind(("127.0.0.1", p + 1)); print(p); break
-    except (OSError, OverflowError):
+        for port in range(first, first + int(sys.argv[1])):
+            with socket.socket() as s:
+                s.bind(("127.0.0.1", port))
+        print(first)
+        break
+    except OSError:
         pass
 PY
 }
 
-reference_port=$(free_pair)
+reference_port=$(free_ports 2)
 reference="localhost:$reference_port"
 reference_dir="$work/reference"
 target_dir="$work/target"
-if [[ $target == kafka ]]; then target_port=$(free_pair); else target_port=$(free_port); fi
+target_port=$(free_ports 2) # A real Kafka takes two.
 addr="localhost:$target_port"
 
 # Retention must not take the old records of tests, and groups must not make them wait.
