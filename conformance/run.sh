@@ -28,6 +28,8 @@ source "$here/clients/groups.sh"
 source "$here/clients/kgo.sh"
 # shellcheck source=clients/streams.sh
 source "$here/clients/streams.sh"
+# shellcheck source=clients/connect.sh
+source "$here/clients/connect.sh"
 # shellcheck source=clients/disk.sh
 source "$here/clients/disk.sh"
 # shellcheck source=clients/gotests.sh
@@ -47,6 +49,7 @@ tools_steps
 groups_steps
 kgo_steps
 streams_steps
+connect_steps
 tree_steps
 crash_steps
 disk_steps
