@@ -11,6 +11,7 @@ import (
 
 	"github.com/mortisemq/mortise/cluster/nodetest"
 	"github.com/mortisemq/mortise/cmd/internal/output"
+	"github.com/mortisemq/mortise/core/config"
 )
 
 // commandWait bounds a command of a test; none takes a tenth of it.
@@ -61,8 +62,14 @@ func fails(t *testing.T, brokers, in string, code int, want string, args ...stri
 // start runs a node for a test and gives its address.
 func start(t *testing.T) (*nodetest.Node, string) {
 	t.Helper()
-	n := nodetest.Start(t, nodetest.Options{Retention: builtinRetention(), Admin: true})
+	n := startWith(t, nil)
 	return n, n.Addr()
+}
+
+// startWith runs a node with Kafka's broker keys.
+func startWith(t *testing.T, static config.Static) *nodetest.Node {
+	t.Helper()
+	return nodetest.Start(t, nodetest.Options{Retention: builtinRetention(), Admin: true, Static: static})
 }
 
 // TestWrongCommandLines holds that what can't be meant exits with 2 and does

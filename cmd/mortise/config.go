@@ -14,8 +14,8 @@ import (
 )
 
 func configCommand(a *app) *cobra.Command {
-	return group("config", "Check and show settings, without a broker",
-		configCheckCommand(a), configShowCommand(a))
+	return group("config", "Check and show a broker's settings; set configs in a running cluster",
+		configCheckCommand(a), configShowCommand(a), configSetCommand(a), configUnsetCommand(a))
 }
 
 func configCheckCommand(a *app) *cobra.Command {

@@ -16,7 +16,9 @@ type app struct {
 	out, err io.Writer
 	format   output.Format
 	brokers  []string
-	signals  <-chan os.Signal // that serve obeys; nil: the process's
+	// listeners are the admin listeners that --admin names; empty: guessed.
+	listeners []string
+	signals   <-chan os.Signal // that serve obeys; nil: the process's
 }
 
 // printer prints results in the format that was asked for.
@@ -55,7 +57,7 @@ Start a broker with data under ./mortise-data, make a topic, write and read:
 	flags.VarP(&a.format, "output", "o", "form of the result: text for people, json for scripts")
 	complete(root, "output", string(output.Text), string(output.JSON))
 	root.AddCommand(serveCommand(a), topicCommand(a), consumerGroupCommand(a), produceCommand(a), consumeCommand(a),
-		configCommand(a), logCommand(a), versionCommand(a))
+		configCommand(a), healthCommand(a), logCommand(a), versionCommand(a))
 	asUsageErrors(root)
 	return root
 }

@@ -27,6 +27,11 @@ type topicView struct {
 	Internal   bool            `json:"internal,omitempty"`
 	Configs    []configView    `json:"configs,omitempty"` // that differ from the default
 	Partitions []partitionView `json:"partitions"`
+	// Groups are those that have committed offsets of the topic, the farthest behind
+	// first.
+	Groups []topicGroupView `json:"groups"`
+	// NotKnown says what could not be found out, and why; empty: nothing.
+	NotKnown string `json:"not_known,omitempty"`
 }
 
 type configView struct {
@@ -44,7 +49,12 @@ type partitionView struct {
 	StartOffset int64   `json:"start_offset"`
 	EndOffset   int64   `json:"end_offset"`
 	Bytes       int64   `json:"bytes"`
-	Error       string  `json:"error,omitempty"`
+	// Segments, LogDir and Cleaner come from the admin listener of the leader. Nil
+	// and empty: it did not answer, or for Cleaner that the topic is not compacted.
+	Segments *int         `json:"segments"`
+	LogDir   string       `json:"log_dir,omitempty"`
+	Cleaner  *cleanerView `json:"cleaner,omitempty"`
+	Error    string       `json:"error,omitempty"`
 }
 
 func topicListCommand(a *app) *cobra.Command {
@@ -91,11 +101,18 @@ type topicSummary struct {
 }
 
 func topicDescribeCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "describe NAME…",
-		Short:   "Show a topic's configs and, by partition, leader, replicas, offsets and size",
-		Example: "  mortise topic describe orders\n  mortise topic describe orders -o json",
-		Args:    cobra.MinimumNArgs(1),
+	c := &cobra.Command{
+		Use:   "describe NAME…",
+		Short: "Show a topic's configs, partitions, and the groups that are behind",
+		Long: `Show a topic's configs; by partition leader, replicas, offsets, size, segments and
+how far compaction has come; and the groups that are behind.
+
+Segments and compaction are not in Kafka's protocol: they are asked of the admin
+listeners of the brokers, and when those can't be reached the rest is shown.`,
+		Example: `  mortise topic describe orders
+  mortise topic describe orders -o json
+  mortise topic describe orders --brokers broker1.example.com:9092 --admin broker1.example.com:9644`,
+		Args: cobra.MinimumNArgs(1),
 
 		ValidArgsFunction: a.completeTopics(anyNumber, false),
 		RunE: func(c *cobra.Command, names []string) error {
@@ -109,13 +126,13 @@ func topicDescribeCommand(a *app) *cobra.Command {
 				return err
 			}
 			found, missing := known(details)
-			views, err := describeTopics(c.Context(), admin, found)
+			views, err := a.describeTopics(c.Context(), admin, found)
 			if err != nil {
 				return err
 			}
 			return errors.Join(a.printer().Value(views, func(w writer) error {
 				for _, v := range views {
-					if err := v.print(w); err != nil {
+					if err := errors.Join(v.print(w), v.printInside(w)); err != nil {
 						return err
 					}
 				}
@@ -123,6 +140,8 @@ func topicDescribeCommand(a *app) *cobra.Command {
 			}), missing)
 		},
 	}
+	a.addAdmin(c)
+	return c
 }
 
 // known splits topics into those that can be described and the errors of the
@@ -141,7 +160,7 @@ func known(details kadm.TopicDetails) (found kadm.TopicDetails, missing error) {
 }
 
 // describeTopics asks for everything that is known of the topics.
-func describeTopics(ctx context.Context, admin *kadm.Client, details kadm.TopicDetails) ([]topicView, error) {
+func (a *app) describeTopics(ctx context.Context, admin *kadm.Client, details kadm.TopicDetails) ([]topicView, error) {
 	if len(details) == 0 {
 		return []topicView{}, nil // asked for no name, a cluster gives all
 	}
@@ -162,9 +181,18 @@ func describeTopics(ctx context.Context, admin *kadm.Client, details kadm.TopicD
 	if err != nil {
 		return nil, err
 	}
+	groups, err := topicGroups(ctx, admin, ends)
+	if err != nil {
+		return nil, err
+	}
+	brokers, err := listenersOf(ctx, admin)
+	if err != nil {
+		return nil, err
+	}
 	var views []topicView
 	for _, t := range details.Sorted() {
-		v := topicView{Name: t.Topic, ID: kafka.TopicID(t.ID).String(), Internal: t.IsInternal, Configs: changedConfigs(configs, t.Topic)}
+		v := topicView{Name: t.Topic, ID: kafka.TopicID(t.ID).String(), Internal: t.IsInternal, Configs: changedConfigs(configs, t.Topic),
+			Groups: append([]topicGroupView{}, groups[t.Topic]...)}
 		for _, p := range t.Partitions.Sorted() {
 			view := partitionView{Partition: p.Partition, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, Replicas: p.Replicas, ISR: p.ISR}
 			start, _ := starts.Lookup(t.Topic, p.Partition)
@@ -176,6 +204,7 @@ func describeTopics(ctx context.Context, admin *kadm.Client, details kadm.TopicD
 			view.Bytes = leaderSize(sizes, p)
 			v.Partitions = append(v.Partitions, view)
 		}
+		a.lookInside(ctx, &v, brokers)
 		views = append(views, v)
 	}
 	return views, nil
@@ -217,10 +246,18 @@ func (v topicView) print(w writer) error {
 	for _, p := range v.Partitions {
 		rows = append(rows, []string{
 			fmt.Sprint(p.Partition), fmt.Sprint(p.Leader), fmt.Sprint(p.LeaderEpoch), ids(p.Replicas), ids(p.ISR),
-			fmt.Sprint(p.StartOffset), fmt.Sprint(p.EndOffset), output.Bytes(p.Bytes), p.Error,
+			fmt.Sprint(p.StartOffset), fmt.Sprint(p.EndOffset), output.Bytes(p.Bytes), segments(p.Segments), p.Cleaner.String(), p.Error,
 		})
 	}
-	return output.Table(w, []string{"PARTITION", "LEADER", "EPOCH", "REPLICAS", "ISR", "START", "END", "SIZE", ""}, rows)
+	return output.Table(w, []string{"PARTITION", "LEADER", "EPOCH", "REPLICAS", "ISR", "START", "END", "SIZE", "SEGMENTS", "CLEANED", ""}, rows)
+}
+
+// segments is a number of segments for people.
+func segments(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
 }
 
 func ids(list []int32) string {

@@ -59,6 +59,13 @@ type ConfigValue = admin.Value
 // Version is the build.
 type Version = admin.Version
 
+// HealthReport and TopicReport are the answers of the admin listener's /v1/health and
+// /v1/topics/NAME.
+type (
+	HealthReport = admin.Health
+	TopicReport  = admin.Topic
+)
+
 // fill puts defaults in the place of zero values.
 func (o *Options) fill() {
 	if o.FS == nil {

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mortisemq/mortise/cmd/internal/adminhttp"
+	"github.com/mortisemq/mortise/cmd/internal/output"
+	"github.com/mortisemq/mortise/core/broker"
+)
+
+// healthProblemsMax bounds the problems that are told one by one; all are counted.
+const healthProblemsMax = 100
+
+// healthView is the health of a cluster, as it is printed.
+type healthView struct {
+	Healthy         bool            `json:"healthy"`
+	ClusterID       string          `json:"cluster_id"`
+	Brokers         int             `json:"brokers"`
+	Partitions      int             `json:"partitions"`
+	Offline         int             `json:"offline_partitions"`
+	UnderReplicated int             `json:"under_replicated_partitions"`
+	FailedCleanings int             `json:"failed_cleanings"`
+	LogDirs         []logDirView    `json:"log_dirs"`
+	Listeners       []listenerView  `json:"admin_listeners"`
+	ProblemsTotal   int             `json:"problems_total"`
+	Problems        []healthProblem `json:"problems"` // at most 100
+	// NotKnown says what could not be looked at, and why; empty: nothing.
+	NotKnown string `json:"not_known,omitempty"`
+
+	answered bool // brokers have told by the protocol what they can
+}
+
+// logDirView is one log directory. Sizes are bytes of its disk; -1: not known.
+type logDirView struct {
+	Broker         int32  `json:"broker"`
+	Path           string `json:"path"`
+	TotalBytes     int64  `json:"total_bytes"`
+	AvailableBytes int64  `json:"available_bytes"`
+	Offline        string `json:"offline,omitempty"`
+}
+
+// listenerView is what one admin listener says of its broker.
+type listenerView struct {
+	Address string `json:"address"`
+	Broker  int32  `json:"broker"`
+	Ready   bool   `json:"ready"`
+	State   string `json:"state"`
+	// LogsDone of LogsTotal logs are recovered.
+	LogsDone  int64 `json:"recovered_logs"`
+	LogsTotal int64 `json:"logs"`
+}
+
+// healthProblem is one thing that is wrong, and what to do about it.
+type healthProblem struct {
+	Kind   string `json:"kind"`
+	What   string `json:"what"`
+	Advice string `json:"advice"`
+}
+
+func healthCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "health",
+		Short: "Say in one line whether a cluster is healthy; exit with 1 if it is not",
+		Long: `Say in one line whether a cluster is healthy, then what is wrong and what to do about
+it. The exit code is 1 if anything is wrong.
+
+Brokers are asked by Kafka's protocol, and their admin listeners for what that does not
+tell: recovery, and cleanings that failed. Where only --admin is given, only the
+listeners are asked; where they were only guessed and do not answer, the rest counts.`,
+		Example: `  mortise health
+  mortise health -o json
+  mortise health --admin 127.0.0.1:9644
+  mortise health --brokers broker1.example.com:9092,broker2.example.com:9092`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			named := c.Flags().Changed("brokers") || os.Getenv("MORTISE_BROKERS") != ""
+			v := a.health(c.Context(), named || len(a.listeners) == 0)
+			return v.print(a)
+		},
+	}
+	a.addBrokers(c)
+	a.addAdmin(c)
+	return c
+}
+
+// health looks at everything; protocol says whether brokers are asked.
+func (a *app) health(ctx context.Context, protocol bool) *healthView {
+	v := &healthView{LogDirs: []logDirView{}, Listeners: []listenerView{}, Problems: []healthProblem{}}
+	hosts := a.seedHosts()
+	if protocol {
+		if found, err := a.askBrokers(ctx, v); err != nil {
+			v.add("unreachable", a.reached(err).Error(), "start a broker, or look at why it does not answer")
+		} else {
+			hosts, v.answered = found, true
+		}
+	}
+	a.askHealth(ctx, v, hosts)
+	slices.SortFunc(v.LogDirs, func(a, b logDirView) int {
+		return cmp.Or(cmp.Compare(a.Broker, b.Broker), cmp.Compare(a.Path, b.Path))
+	})
+	v.Healthy = v.ProblemsTotal == 0
+	return v
+}
+
+// seedHosts are the hosts of --brokers.
+func (a *app) seedHosts() []string {
+	var hosts []string
+	for _, address := range splitAll(a.brokers) {
+		if host, _, err := net.SplitHostPort(address); err == nil {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
+// askHealth adds what admin listeners say.
+func (a *app) askHealth(ctx context.Context, v *healthView, hosts []string) {
+	addresses, given := splitAll(a.listeners), len(a.listeners) > 0
+	if !given {
+		addresses = adminhttp.Guess(hosts)
+	}
+	var silent []string
+	for _, answer := range adminhttp.Each[broker.HealthReport](ctx, addresses, "/v1/health") {
+		h := &answer.Page
+		switch {
+		case answer.Err == nil && (v.ClusterID == "" || v.ClusterID == h.ClusterID):
+			v.ClusterID = h.ClusterID
+			v.addReport(answer.Address, h)
+			continue
+		case answer.Err == nil:
+			answer.Err = fmt.Errorf("it belongs to cluster %s", h.ClusterID)
+		}
+		text := fmt.Sprintf("%s: %v", answer.Address, answer.Err)
+		if given {
+			v.add("listener-unreachable", "admin listener "+text, "give --admin the admin.address of the broker, or look at why it does not answer")
+		} else {
+			silent = append(silent, text)
+		}
+	}
+	if len(silent) > 0 {
+		v.NotKnown = "recovery and failed cleanings: no admin listener at " + strings.Join(silent, ", ") + "; --admin or MORTISE_ADMIN names another"
+	}
+}
+
+// addReport adds what one broker says of itself. What the brokers have told by the
+// protocol already is not told twice.
+func (v *healthView) addReport(address string, h *broker.HealthReport) {
+	v.Listeners = append(v.Listeners, listenerView{Address: address, Broker: h.Broker, Ready: h.Ready, State: h.State,
+		LogsDone: h.Recovery.LogsDone, LogsTotal: h.Recovery.LogsTotal})
+	v.FailedCleanings += h.FailedCleans
+	if !v.answered {
+		v.Brokers++
+		v.Partitions += h.Partitions
+		v.UnderReplicated += h.UnderReplica
+		v.Offline += h.Offline
+		for _, d := range h.LogDirs {
+			v.LogDirs = append(v.LogDirs, logDirView{Broker: h.Broker, Path: d.Path, TotalBytes: d.TotalBytes, AvailableBytes: d.AvailableBytes, Offline: d.Offline})
+		}
+	}
+	for _, p := range h.Problems {
+		if v.answered && slices.Contains([]string{"under-replicated", "log-dir-offline", "disk-full"}, p.Kind) {
+			continue
+		}
+		v.add(p.Kind, fmt.Sprintf("broker %d: %s", h.Broker, p.What), p.Advice)
+	}
+	v.ProblemsTotal += h.ProblemsTotal - len(h.Problems) // those beyond the bound of the page
+}
+
+// add notes a problem.
+func (v *healthView) add(kind, what, advice string) {
+	v.ProblemsTotal++
+	if len(v.Problems) < healthProblemsMax {
+		v.Problems = append(v.Problems, healthProblem{kind, what, advice})
+	}
+}
+
+// print prints one line, and one more for each problem. What is wrong is the error.
+func (v *healthView) print(a *app) error {
+	err := a.printer().Value(v, func(w writer) error {
+		fmt.Fprintln(w, v.line())
+		for _, p := range v.Problems {
+			fmt.Fprintf(w, "  %s: %s\n", p.What, p.Advice)
+		}
+		if more := v.ProblemsTotal - len(v.Problems); more > 0 {
+			fmt.Fprintf(w, "  and %d more\n", more)
+		}
+		if !v.Healthy && v.NotKnown != "" {
+			fmt.Fprintln(w, "  not known:", v.NotKnown)
+		}
+		return nil
+	})
+	if err == nil && !v.Healthy {
+		err = errors.New("not healthy")
+	}
+	return err
+}
+
+// line is the whole in one line.
+func (v *healthView) line() string {
+	if v.Healthy {
+		line := fmt.Sprintf("healthy: cluster %s, %d brokers, %d partitions", v.ClusterID, v.Brokers, v.Partitions)
+		if room := v.leastRoom(); room != nil {
+			line += fmt.Sprintf(", %s free of %s", output.Bytes(room.AvailableBytes), output.Bytes(room.TotalBytes))
+		}
+		if v.NotKnown != "" {
+			line += " (not known: " + v.NotKnown + ")"
+		}
+		return line
+	}
+	var kinds []string
+	for _, p := range v.Problems {
+		if !slices.Contains(kinds, p.Kind) {
+			kinds = append(kinds, p.Kind)
+		}
+	}
+	return fmt.Sprintf("not healthy: %d problems: %s", v.ProblemsTotal, strings.Join(kinds, ", "))
+}
+
+// leastRoom is the directory with the least room in it; nil: no size is known.
+func (v *healthView) leastRoom() *logDirView {
+	var least *logDirView
+	for i := range v.LogDirs {
+		d := &v.LogDirs[i]
+		if d.AvailableBytes >= 0 && (least == nil || d.AvailableBytes < least.AvailableBytes) {
+			least = d
+		}
+	}
+	return least
+}
