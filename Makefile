@@ -2,7 +2,7 @@
 GO ?= go
 export GOFLAGS := -buildvcs=false
 
-.PHONY: all build vet lint test race conformance transcripts bench fuzz soak clean
+.PHONY: all build vet lint proto test race conformance transcripts bench fuzz soak clean
 
 all: vet lint test
 
@@ -16,6 +16,14 @@ lint:
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
 	  if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
 	$(GO) tool staticcheck ./...
+
+# The messages between brokers and plugins: style, what would break plugins that are
+# out there (beside the commit AGAINST), and the generated Go.
+BUF = $(GO) tool -modfile=../../tools/go.mod buf
+AGAINST ?= HEAD
+proto:
+	cd sdk/proto && $(BUF) lint && $(BUF) breaking --against "../../.git#ref=$(AGAINST),subdir=sdk/proto"
+	cd sdk/proto && $(BUF) generate
 
 # Go only, no services, no network.
 test:

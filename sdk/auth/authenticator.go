@@ -2,7 +2,7 @@ package auth
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mortisemq/mortise/sdk/plugin"
@@ -16,8 +16,9 @@ const (
 	FeatureCertificate = "certificate" // TLS client certificates
 )
 
-// ErrUnsupported is what the methods of a feature that a plugin lacks return.
-var ErrUnsupported = errors.New("this authenticator can't verify that kind of credential")
+// ErrUnsupported is what the methods of a feature that a plugin lacks return. It is a
+// plugin.ErrUnsupported.
+var ErrUnsupported = fmt.Errorf("this kind of credential: %w", plugin.ErrUnsupported)
 
 // MaxAcceptTTL bounds for how long a broker remembers that a credential was accepted.
 const MaxAcceptTTL = 60 * time.Second

@@ -82,7 +82,7 @@ func (p Plugin) Check() error {
 	switch {
 	case !p.Kind.Valid():
 		return fmt.Errorf("plugin %q: kind %q is none of %v", p.Name, p.Kind, Kinds())
-	case !validName(p.Name):
+	case !ValidName(p.Name):
 		return fmt.Errorf("plugin name %q: use lower-case letters, digits and dashes, at most 64", p.Name)
 	case p.Version == "":
 		return fmt.Errorf("plugin %s: no version", p.Name)
@@ -92,8 +92,9 @@ func (p Plugin) Check() error {
 	return nil
 }
 
-// validName says whether a plugin may have the name.
-func validName(name string) bool {
+// ValidName says whether a plugin may have the name: 1 to 64 lower-case letters, digits
+// and dashes.
+func ValidName(name string) bool {
 	if name == "" || len(name) > 64 {
 		return false
 	}

@@ -17,10 +17,16 @@ type Retention interface {
 // groups.
 const FeatureCommitted = "committed"
 
+// FeatureTopics asks for LogFacts.Topics: the rule weighs topics against each other,
+// and there may be more logs than one question holds.
+const FeatureTopics = "topics"
+
 // Bounds of one question.
 const (
 	MaxLogs     = 1000
 	MaxSegments = 2000 // in all logs of a question
+	// MaxReasonBytes bounds Verdict.Reason; what is longer is cut.
+	MaxReasonBytes = 1024
 )
 
 // Plugin makes a plugin of p, whose New is replaced by make.
@@ -51,10 +57,21 @@ type LogFacts struct {
 
 	DiskFree, DiskTotal uint64 // bytes of the file system that holds the log; 0: not known
 
+	// Topics are all topics that the instance is asked about in this round, in
+	// whatever question; only with FeatureTopics, else nil. The slice is the same in
+	// every log of a question.
+	Topics []TopicBytes
+
 	// Committed are offsets that consumer groups committed for this partition, by
 	// group; only with FeatureCommitted, else nil. A group without an entry has
 	// committed nothing.
 	Committed []GroupOffset
+}
+
+// TopicBytes is how many bytes the logs of one topic have in a round.
+type TopicBytes struct {
+	Topic string
+	Bytes int64
 }
 
 // GroupOffset is what one group has committed for a partition.

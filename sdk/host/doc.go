@@ -1,0 +1,2 @@
+// Package host starts plugins and asks them.
+package host

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// begin binds the goroutine that will start a process to its thread and takes from the
+// thread what the process must not have. The thread is never given back: the kernel
+// kills the process when the thread that forked it ends (PR_SET_PDEATHSIG), and the
+// thread ends with the goroutine.
+func begin() {
+	runtime.LockOSThread()
+	// No set-uid program may give a plugin more rights. It can't fail on kernels that
+	// Go runs on.
+	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+}
+
+// isolate puts a process into a group of its own, ties its life to the broker's, and
+// makes it another user.
+func isolate(cmd *exec.Cmd, c Command) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if c.RunAs != nil {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: c.RunAs.UID, Gid: c.RunAs.GID}
+	}
+	return nil
+}
+
+// limit sets the limits of a process that runs. Memory is RLIMIT_DATA, which counts
+// what the process may write to: a Go program reserves gigabytes of addresses that it
+// never uses, so RLIMIT_AS would refuse healthy ones. No core dumps: they hold secrets.
+func limit(pid int, c Command) error {
+	limits := map[int]uint64{unix.RLIMIT_CORE: 0}
+	if c.MemoryMax > 0 {
+		limits[unix.RLIMIT_DATA] = c.MemoryMax
+	}
+	if c.NoFile > 0 {
+		limits[unix.RLIMIT_NOFILE] = c.NoFile
+	}
+	for resource, most := range limits {
+		err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil)
+		if err != nil && !errors.Is(err, unix.ESRCH) { // gone: reap says so
+			return fmt.Errorf("limit %d to %d: %w", resource, most, err)
+		}
+	}
+	return nil
+}
+
+// runnable is a path that runs the open file itself, whatever its name means now.
+func runnable(f *os.File) (string, bool) {
+	return fmt.Sprintf("/proc/self/fd/%d", f.Fd()), true
+}
+
+// reap waits for the end of the process, kills what it leaves of its group, and
+// collects it. Until then it is a zombie, so that its number and its group's can't be
+// another's.
+func (r *process) reap() error {
+	for errors.Is(unix.Waitid(unix.P_PID, r.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+	}
+	r.kill()
+	return r.collect()
+}
+
+// residentBytes is the second number of /proc/PID/statm, in pages.
+func residentBytes(pid int) (uint64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0, err
+	}
+	var size, resident uint64
+	if _, err := fmt.Sscan(string(text), &size, &resident); err != nil {
+		return 0, fmt.Errorf("/proc/%d/statm: %w", pid, err)
+	}
+	return resident * uint64(os.Getpagesize()), nil
+}

@@ -1,0 +1,30 @@
+//go:build unix
+
+package host
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// killGroup kills a process and all of its group.
+func killGroup(pid int) {
+	_ = syscall.Kill(-pid, syscall.SIGKILL) // gone already: what was wanted
+	_ = syscall.Kill(pid, syscall.SIGKILL)  // not yet in its group
+}
+
+// giveAway makes the directories of a process that runs as another user: it may pass
+// through base and owns dir.
+func giveAway(base, dir string, to *User) error {
+	if to == nil {
+		return nil
+	}
+	if err := os.Chmod(base, 0o711); err != nil {
+		return fmt.Errorf("plugin's directory: %w", err)
+	}
+	if err := os.Chown(dir, int(to.UID), int(to.GID)); err != nil {
+		return fmt.Errorf("plugin's directory for uid %d: %w", to.UID, err)
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+package rpc
+
+import "time"
+
+// APIMinor counts what was added to mortise.plugin.v1 since it was first released.
+const APIMinor = 0
+
+// MaxMessageBytes is the largest message, in both directions.
+const MaxMessageBytes = 8 << 20
+
+// What a call gets whose caller sets no deadline. The calls of the kinds get the
+// last one: their callers know better, and this only keeps them from waiting for
+// ever.
+const (
+	describeTimeout  = 2 * time.Second
+	configureTimeout = 10 * time.Second
+	drainTimeout     = 30 * time.Second
+	metricsTimeout   = 2 * time.Second
+	callTimeout      = 10 * time.Second
+)
