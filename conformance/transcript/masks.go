@@ -137,8 +137,8 @@ func (m *masks) text(s string, version int16) string {
 	return longRun.ReplaceAllStringFunc(s, func(run string) string { return fmt.Sprintf("a*%d", len(run)) })
 }
 
-// generatedID is a member id that a broker made.
-var generatedID = regexp.MustCompile("-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+// generatedID is a member id that a broker made: of the classic protocol, or of the consumer protocol.
+var generatedID = regexp.MustCompile("-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$|^[A-Za-z0-9_-]{22}$")
 
 // longNumber may be a time in milliseconds, or one less the largest number: Kafka's "any time before".
 var longNumber = regexp.MustCompile("-?[0-9]{13,19}")

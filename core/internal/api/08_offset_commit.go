@@ -49,10 +49,10 @@ func (a *API) splitCommit(r *wire.Request, q *kmsg.OffsetCommitRequest, resp *km
 	good := q.Topics[:0]
 	for _, t := range q.Topics {
 		topic, code := a.committable(r, img, q.Version >= 10, &t)
-		answer := kmsg.OffsetCommitResponseTopic{Topic: t.Topic, TopicID: t.TopicID}
 		if topic != nil {
 			t.TopicID = topic.ID
 		}
+		answer := kmsg.OffsetCommitResponseTopic{Topic: t.Topic, TopicID: t.TopicID}
 		partitions := t.Partitions[:0]
 		for _, p := range t.Partitions {
 			why := code

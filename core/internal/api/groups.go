@@ -43,8 +43,13 @@ func GroupConfig(b *config.Broker) coordinator.Config {
 	}
 }
 
-// NewUUID is a random UUID in the text form of Java's, which member ids end with.
-func NewUUID() string {
+// GroupIDs make random ids of members.
+func GroupIDs() group.IDs {
+	return group.IDs{UUID: newUUID, Member: func() string { return kafka.NewTopicID().String() }}
+}
+
+// newUUID is a random UUID in the text form of Java's.
+func newUUID() string {
 	var u [16]byte
 	rand.Read(u[:]) //nolint:errcheck // never fails
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80

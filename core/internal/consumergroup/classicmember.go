@@ -44,7 +44,7 @@ func (g *Group) JoinClassic(env *Env, j *Join) (out Joined, err *kafka.Error) {
 	}
 	id := j.MemberID
 	if id == "" {
-		id = env.NewUUID()
+		id = env.NewID()
 	}
 	if err := g.hasRoom(env.Rules, id, j.Instance); err != nil {
 		return out, err

@@ -61,7 +61,7 @@ type Env struct {
 	Image     *meta.Image
 	NewTopics uint64 // index of the last image with topics that were not there before
 	Rules     *Rules
-	NewUUID   func() string
+	NewID     func() string
 }
 
 // Rules are what the broker's configuration and the group's say about a group.

@@ -76,7 +76,7 @@ func (g *Group) Heartbeat(env *Env, h *Heartbeat) (out Outcome, err *kafka.Error
 	}
 	id := h.MemberID
 	if id == "" {
-		id = env.NewUUID()
+		id = env.NewID()
 	}
 	m, err := p.enter(id, h.Instance, joins, false, func(m *Member) *kafka.Error { return m.checkEpoch(h.Epoch, h.Owned, h.OwnedKnown) })
 	if err != nil {

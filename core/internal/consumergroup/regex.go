@@ -49,7 +49,7 @@ func checkRegex(regex string) *kafka.Error {
 	if _, err := compile(regex); err != nil {
 		why = err.Error()
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
-			why = e.Code.String() // what Kafka's library says too
+			why = syntaxText(e.Code)
 		}
 	} else if len(regex) > regexBytesMax {
 		why = fmt.Sprintf("longer than %d bytes", regexBytesMax)
@@ -58,6 +58,14 @@ func checkRegex(regex string) *kafka.Error {
 		return nil
 	}
 	return kafka.ErrInvalidRegularExpression.Err(fmt.Sprintf("SubscribedTopicRegex `%s` is not a valid regular expression: %s.", regex, why))
+}
+
+// syntaxText is what the library of Kafka's says, which is Go's in Java.
+func syntaxText(code syntax.ErrorCode) string {
+	if code == syntax.ErrUnexpectedParen {
+		return "regexp/syntax: internal error"
+	}
+	return code.String()
 }
 
 // updateRegex sees to a member's expression: what nobody wants any more goes, and

@@ -41,7 +41,7 @@ type Options struct {
 	Roles   *reconcile.Roles
 	Config  func() Config
 	Rules   func(group string) consumergroup.Rules
-	NewUUID func() string     // random part of member ids
+	IDs     group.IDs
 	Clock   clock.Clock       // nil: the system's
 	Log     *slog.Logger      // nil: discarded
 	Metrics *metrics.Registry // nil: a private one

@@ -50,7 +50,7 @@ type held struct {
 }
 
 func newShard(c *Coordinator, p *partition.Partition, epoch kafka.LeaderEpoch) *shard {
-	return &shard{c: c, part: p, epoch: epoch, state: group.New(c.o.Config().Groups, c.o.Rules, c.o.NewUUID)}
+	return &shard{c: c, part: p, epoch: epoch, state: group.New(c.o.Config().Groups, c.o.Rules, c.o.IDs)}
 }
 
 // do runs one operation.

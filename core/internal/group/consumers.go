@@ -56,7 +56,7 @@ func (s *State) unwatchGone(g *Group) {
 // env is what an operation on a group may look at. It is good until the next call.
 func (s *State) env(group string, now int64) *consumergroup.Env {
 	s.rules = s.rulesOf(group)
-	s.scratch = consumergroup.Env{NowMS: now, Image: s.image, NewTopics: s.newTopics, Rules: &s.rules, NewUUID: s.newUUID}
+	s.scratch = consumergroup.Env{NowMS: now, Image: s.image, NewTopics: s.newTopics, Rules: &s.rules, NewID: s.ids.Member}
 	return &s.scratch
 }
 

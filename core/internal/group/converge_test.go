@@ -86,7 +86,7 @@ func (a *ask) Answer(m kmsg.Response) {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 7)), now: 1_000_000, state: New(ruled(), ruledConsumers, counter()), owners: map[[2]int32]string{}}
+	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 7)), now: 1_000_000, state: New(ruled(), ruledConsumers, counters()), owners: map[[2]int32]string{}}
 	w.do(w.state.Loaded(w.now))
 	for i := range 2 + w.rand.IntN(4) {
 		c := &client{w: w, name: fmt.Sprintf("c%d", i), version: []int16{3, 9}[w.rand.IntN(2)]}
@@ -162,7 +162,7 @@ func (w *world) chaos(n int) {
 // restart loads the group from the log; whoever waits has lost its answer.
 func (w *world) restart() {
 	w.do(w.state.Unload())
-	w.state = New(ruled(), ruledConsumers, w.state.newUUID)
+	w.state = New(ruled(), ruledConsumers, w.state.ids)
 	for _, r := range w.log {
 		if err := w.state.Replay(r.Key, r.Value); err != nil {
 			w.t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // crowded is a State with stable groups of three members each.
 func crowded(t testing.TB, groups int) (*State, []kmsg.HeartbeatRequest) {
-	s := New(ruled(), ruledConsumers, counter())
+	s := New(ruled(), ruledConsumers, counters())
 	s.Loaded(0)
 	var beats []kmsg.HeartbeatRequest
 	for g := range groups {

@@ -111,7 +111,7 @@ func (s *State) forgetPending(g *Group, memberID string) {
 // joinNew handles a member that has no id yet.
 func (s *State) joinNew(g *Group, now int64, by *Caller, q *kmsg.JoinGroupRequest, out *Output) {
 	if q.InstanceID != nil {
-		id := *q.InstanceID + "-" + s.newUUID()
+		id := *q.InstanceID + "-" + s.ids.UUID()
 		if old := g.static[*q.InstanceID]; old != nil {
 			s.replaceStatic(g, old, id, now, by, q, out)
 			return
@@ -119,7 +119,7 @@ func (s *State) joinNew(g *Group, now int64, by *Caller, q *kmsg.JoinGroupReques
 		s.joinAdd(g, id, now, by, q, out)
 		return
 	}
-	id := by.ClientID + "-" + s.newUUID()
+	id := by.ClientID + "-" + s.ids.UUID()
 	if by.Version < 4 {
 		s.joinAdd(g, id, now, by, q, out)
 		return

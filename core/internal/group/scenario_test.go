@@ -70,7 +70,7 @@ func (p *person) Answer(m kmsg.Response) {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, now: 1_000_000, state: New(ruled(), ruledConsumers, counter()), members: map[string]string{}}
+	s := &stage{t: t, now: 1_000_000, state: New(ruled(), ruledConsumers, counters()), members: map[string]string{}}
 	s.do(s.state.Loaded(s.now))
 	return s
 }
@@ -339,7 +339,7 @@ func offsetsOf(g *Group) string {
 
 // replayed is a State made of the log alone.
 func (s *stage) replayed() *State {
-	r := New(ruled(), ruledConsumers, s.state.newUUID)
+	r := New(ruled(), ruledConsumers, s.state.ids)
 	for _, rec := range s.log {
 		if err := r.Replay(rec.Key, rec.Value); err != nil {
 			s.t.Fatalf("replay of our own record: %v", err)

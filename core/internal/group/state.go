@@ -70,7 +70,7 @@ func (o *Output) reply(to Ticket, m kmsg.Response) {
 type State struct {
 	config  Config
 	rulesOf func(group string) consumergroup.Rules
-	newUUID func() string
+	ids     IDs
 
 	groups map[string]*Group
 	topics map[string]int // how many groups have offsets of a topic
@@ -85,11 +85,16 @@ type State struct {
 	rules   consumergroup.Rules
 }
 
+// IDs make random ids.
+type IDs struct {
+	UUID   func() string // the text of a UUID, which ids of classic members end with
+	Member func() string // an id of a member of the consumer protocol
+}
+
 // New makes a State without groups. rules gives those of one group of the consumer
-// protocol; it is asked for each heartbeat. newUUID makes the random part of member
-// ids.
-func New(c Config, rules func(group string) consumergroup.Rules, newUUID func() string) *State {
-	s := &State{config: c, rulesOf: rules, newUUID: newUUID, groups: map[string]*Group{}, topics: map[string]int{}, image: meta.Empty("")}
+// protocol; it is asked for each heartbeat.
+func New(c Config, rules func(group string) consumergroup.Rules, ids IDs) *State {
+	s := &State{config: c, rulesOf: rules, ids: ids, groups: map[string]*Group{}, topics: map[string]int{}, image: meta.Empty("")}
 	s.sweep.kind = sweepTimer
 	return s
 }

@@ -16,6 +16,9 @@ func counter() func() string {
 	return func() string { n++; return fmt.Sprintf("u%d", n) }
 }
 
+// counters make ids that a test can foretell.
+func counters() IDs { return IDs{UUID: counter(), Member: counter()} }
+
 // ruled are the rules of tests.
 func ruled() Config {
 	return Config{MaxSize: 100, InitialDelayMS: 3000, RetentionMS: 1000_000, CheckIntervalMS: 600_000, MetadataMaxChars: 4096}
@@ -60,7 +63,7 @@ func TestSubscriptionNeverPanics(t *testing.T) {
 // TestPendingMembersAreBounded asks for member ids and never comes back: after a
 // while there are no more, and after the session timeout there are again.
 func TestPendingMembersAreBounded(t *testing.T) {
-	s := New(ruled(), ruledConsumers, counter())
+	s := New(ruled(), ruledConsumers, counters())
 	ask := func(now int64) kafka.ErrorCode {
 		q := &kmsg.JoinGroupRequest{Group: "g", SessionTimeoutMillis: 10_000, ProtocolType: "consumer", Protocols: []kmsg.JoinGroupRequestProtocol{{Name: "range"}}}
 		out := s.Join(now, Caller{Version: 9}, q)
