@@ -20,4 +20,9 @@
 //  7. Decide returns soon after ctx is done.
 //  8. Decide is safe for concurrent use and keeps neither the facts nor their
 //     slices after it returned.
+//  9. Once its verdicts are executed, the same Decide at the same time asks for
+//     nothing more.
+//
+// LogFacts has methods for what most rules need: which segments may go at all
+// (Deletable keeps obligations 4 and 5), how old one is, and a walk over them (While).
 package storage

@@ -25,6 +25,7 @@ const FeatureTopics = "topics"
 const (
 	MaxLogs     = 1000
 	MaxSegments = 2000 // in all logs of a question
+	MaxTopics   = 50_000
 	// MaxReasonBytes bounds Verdict.Reason; what is longer is cut.
 	MaxReasonBytes = 1024
 )

@@ -1,11 +1,27 @@
 package timesize
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/mortisemq/mortise/sdk/plugin"
 	"github.com/mortisemq/mortise/sdk/storage"
 )
+
+// Plugin is the retention time-size. It has no settings: the limits are the topic's
+// retention.ms and retention.bytes.
+func Plugin() plugin.Plugin {
+	return storage.Plugin(plugin.Plugin{
+		Name:     "time-size",
+		Version:  "1.0.0",
+		Summary:  "Kafka's retention.ms and retention.bytes",
+		Schema:   []byte(plugin.NoConfigSchema),
+		Validate: plugin.NoConfig,
+	}, func(_ context.Context, c plugin.Config) (storage.Retention, error) {
+		return Retention{}, plugin.NoConfig(c.JSON)
+	})
+}
 
 // Retention is Kafka's rule of time and size. The zero value is ready.
 type Retention struct{}
@@ -17,75 +33,29 @@ func (Retention) Decide(ctx context.Context, logs []storage.LogFacts) ([]storage
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("retention by time and size: %w", err)
 		}
-		l := &logs[i]
-		deletable := deletablePrefix(l)
-		byTime, bySize := expired(l, deletable), oversized(l, deletable)
-		n, reason := byTime, "retention.ms"
-		if bySize > byTime {
-			n, reason = bySize, "retention.bytes"
-		}
-		if n == 0 {
-			continue
-		}
-		verdicts = append(verdicts, storage.Verdict{
-			Topic: l.Topic, Partition: l.Partition, LeaderEpoch: l.LeaderEpoch,
-			DeleteOldest: n, Reason: reason,
+		l, reason := &logs[i], ""
+		n := l.While(func(s *storage.SegmentFacts, left int64) bool {
+			beyond := Beyond(l.AgeMS(s), left, l.RetentionMS, l.RetentionBytes)
+			reason = cmp.Or(beyond, reason)
+			return beyond != ""
 		})
+		if n > 0 {
+			verdicts = append(verdicts, l.Verdict(n, reason))
+		}
 	}
 	return verdicts, nil
 }
 
-// deletablePrefix counts the oldest segments that lie below the high watermark
-// and the last stable offset. An empty active segment never counts.
-func deletablePrefix(l *storage.LogFacts) int {
-	limit := min(l.HighWatermark, l.LastStable)
-	for n, s := range l.Segments {
-		if s.NextOffset > limit || s.Active && s.Bytes == 0 {
-			return n
-		}
+// Beyond names the limit that lets a segment of that age go, when left bytes stay
+// without it; it is empty if none does. A negative limit is none.
+func Beyond(age, left, ms, bytes int64) string {
+	switch {
+	case ms >= 0 && age > ms:
+		return "retention.ms"
+	case bytes >= 0 && left >= bytes:
+		return "retention.bytes"
 	}
-	return len(l.Segments)
-}
-
-// expired counts the oldest segments that are older than retention.ms. It stops
-// at the first that is not.
-func expired(l *storage.LogFacts, deletable int) int {
-	if l.RetentionMS < 0 {
-		return 0
-	}
-	for n, s := range l.Segments[:deletable] {
-		if l.NowMS-age(&s, l.NowMS) <= l.RetentionMS {
-			return n
-		}
-	}
-	return deletable
-}
-
-// age is the time from which a segment's age counts.
-func age(s *storage.SegmentFacts, nowMS int64) int64 {
-	if s.MaxTimestampMS < 0 || s.MaxTimestampMS > nowMS {
-		return s.ModifiedMS
-	}
-	return s.MaxTimestampMS
-}
-
-// oversized counts the oldest segments without which the log still holds at
-// least retention.bytes.
-func oversized(l *storage.LogFacts, deletable int) int {
-	if l.RetentionBytes < 0 {
-		return 0
-	}
-	var total int64
-	for _, s := range l.Segments {
-		total += s.Bytes
-	}
-	excess := total - l.RetentionBytes
-	for n, s := range l.Segments[:deletable] {
-		if excess -= s.Bytes; excess < 0 {
-			return n
-		}
-	}
-	return deletable
+	return ""
 }
 
 var _ storage.Retention = Retention{}

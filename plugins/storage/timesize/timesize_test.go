@@ -3,8 +3,11 @@ package timesize
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/mortisemq/mortise/plugins/storage/internal/obligations"
+	"github.com/mortisemq/mortise/sdk/plugin"
 	"github.com/mortisemq/mortise/sdk/storage"
 )
 
@@ -88,5 +91,34 @@ func TestDecideStopsWithItsContext(t *testing.T) {
 	_, err := Retention{}.Decide(ctx, []storage.LogFacts{{Topic: "t"}})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want context.Canceled", err)
+	}
+}
+
+func TestObligations(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	deleted := 0
+	for range 3000 {
+		n, err := obligations.Checks{Monotone: true}.Check(t.Context(), Retention{}, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deleted += n
+	}
+	if deleted < 1000 {
+		t.Errorf("%d segments went in all: the test is weak", deleted)
+	}
+}
+
+func TestPlugin(t *testing.T) {
+	p := Plugin()
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Validate([]byte(`{"ms":1}`)); err == nil {
+		t.Error("a setting passes: limits are the topic's")
+	}
+	made, err := p.New(t.Context(), plugin.Config{JSON: []byte(`{}`)})
+	if _, ok := made.(storage.Retention); err != nil || !ok {
+		t.Errorf("made %T, error %v", made, err)
 	}
 }
