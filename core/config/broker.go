@@ -26,6 +26,8 @@ type Broker struct {
 	MaxConnectionsPerIP          int64
 	MaxConnectionsPerIPOverrides map[netip.Addr]int // the caller must not change it
 	ConnectionsMaxIdleMS         int64
+	FailedAuthenticationDelayMS  int64
+	MaxReauthMS                  int64 // 0: clients need not authenticate anew
 
 	FetchMaxBytes                        int64
 	MaxIncrementalFetchSessionCacheSlots int
@@ -33,6 +35,7 @@ type Broker struct {
 	LogRetentionCheckIntervalMS  int64
 	NumRecoveryThreadsPerDataDir int
 	ProducerIDExpirationMS       int64
+	MoveThreads                  int   // that copy between log directories; 0: one for each
 	MoveBytesPerSecond           int64 // between log directories; math.MaxInt64: no limit
 
 	Groups Groups
@@ -60,11 +63,14 @@ func newBroker(value func(name string) Value) *Broker {
 		MaxConnectionsPerIP:                  number("max.connections.per.ip"),
 		MaxConnectionsPerIPOverrides:         overrides,
 		ConnectionsMaxIdleMS:                 number("connections.max.idle.ms"),
+		FailedAuthenticationDelayMS:          number("connection.failed.authentication.delay.ms"),
+		MaxReauthMS:                          max(number("connections.max.reauth.ms"), 0),
 		FetchMaxBytes:                        number("fetch.max.bytes"),
 		MaxIncrementalFetchSessionCacheSlots: int(number("max.incremental.fetch.session.cache.slots")),
 		LogRetentionCheckIntervalMS:          number("log.retention.check.interval.ms"),
 		NumRecoveryThreadsPerDataDir:         int(number("num.recovery.threads.per.data.dir")),
 		ProducerIDExpirationMS:               number("producer.id.expiration.ms"),
+		MoveThreads:                          max(int(number("num.replica.alter.log.dirs.threads")), 0),
 		MoveBytesPerSecond:                   moveRate(value(moveRateKey)),
 		Groups:                               newGroups(value),
 		Compaction:                           newCompaction(value),

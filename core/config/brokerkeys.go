@@ -96,6 +96,7 @@ func logKeys() []Key {
 		brokerKey("log.remote.copy.lag.ms", Long, "0", atLeast(-1), "Default of remote.copy.lag.ms."),
 		brokerKey("log.remote.copy.lag.bytes", Long, "-1", atLeast(-1), "Default of remote.copy.lag.bytes."),
 		restart(brokerKey("num.recovery.threads.per.data.dir", Int, "2", atLeast(1), "Logs of one directory that are recovered at once when the broker starts.")),
+		readOnly(false, unset(brokerKey("num.replica.alter.log.dirs.threads", Int, "", nil, "Partitions that are copied to another log directory at once; unset: as many as there are directories."))),
 		whenSet(brokerKey(moveRateKey, Long, "", atLeast(0), "Bytes in a second that are copied at most when replicas move between log directories; 0: none are.")),
 		brokerKey("producer.id.expiration.ms", Int, "86400000", atLeast(1), "How long in ms an idle producer's sequence numbers are remembered."),
 	}
@@ -131,6 +132,8 @@ func networkKeys() []Key {
 		brokerKey("max.connections.per.ip", Int, "2147483647", atLeast(0), "Connections from one IP address."),
 		brokerKey("max.connections.per.ip.overrides", String, "", addressLimits, "Exceptions to max.connections.per.ip, as address:number,address:number."),
 		readOnly(true, brokerKey("connections.max.idle.ms", Long, "600000", nil, "A connection that is silent for so many ms is closed.")),
+		readOnly(false, brokerKey("connection.failed.authentication.delay.ms", Int, "100", atLeast(0), "How long in ms the answer to a failed authentication is held back.")),
+		readOnly(false, brokerKey("connections.max.reauth.ms", Long, "0", nil, "After how many ms clients must authenticate anew (KIP-368); 0: never.")),
 		readOnly(true, brokerKey("fetch.max.bytes", Int, "57671680", atLeast(1024), "Most bytes of records in one fetch answer, whatever the client asks for.")),
 		readOnly(true, brokerKey("max.incremental.fetch.session.cache.slots", Int, "1000", atLeast(0), "Fetch sessions that are remembered.")),
 	}

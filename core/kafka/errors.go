@@ -38,6 +38,8 @@ const (
 	ErrGroupAuthorizationFailed           ErrorCode = 30
 	ErrClusterAuthorizationFailed         ErrorCode = 31
 	ErrInvalidTimestamp                   ErrorCode = 32
+	ErrUnsupportedSaslMechanism           ErrorCode = 33
+	ErrIllegalSaslState                   ErrorCode = 34
 	ErrUnsupportedVersion                 ErrorCode = 35
 	ErrTopicAlreadyExists                 ErrorCode = 36
 	ErrInvalidPartitions                  ErrorCode = 37
@@ -59,6 +61,7 @@ const (
 	ErrOperationNotAttempted              ErrorCode = 55
 	ErrKafkaStorageError                  ErrorCode = 56
 	ErrLogDirNotFound                     ErrorCode = 57
+	ErrSaslAuthenticationFailed           ErrorCode = 58
 	ErrUnknownProducerID                  ErrorCode = 59
 	ErrNonEmptyGroup                      ErrorCode = 68
 	ErrGroupIDNotFound                    ErrorCode = 69
@@ -135,6 +138,8 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrGroupAuthorizationFailed:           {"GROUP_AUTHORIZATION_FAILED", "Group authorization failed."},
 	ErrClusterAuthorizationFailed:         {"CLUSTER_AUTHORIZATION_FAILED", "Cluster authorization failed."},
 	ErrInvalidTimestamp:                   {"INVALID_TIMESTAMP", "The timestamp of the message is out of acceptable range."},
+	ErrUnsupportedSaslMechanism:           {"UNSUPPORTED_SASL_MECHANISM", "The broker does not support the requested SASL mechanism."},
+	ErrIllegalSaslState:                   {"ILLEGAL_SASL_STATE", "Request is not valid given the current SASL state."},
 	ErrUnsupportedVersion:                 {"UNSUPPORTED_VERSION", "The version of API is not supported."},
 	ErrTopicAlreadyExists:                 {"TOPIC_ALREADY_EXISTS", "Topic with this name already exists."},
 	ErrInvalidPartitions:                  {"INVALID_PARTITIONS", "Number of partitions is below 1."},
@@ -156,6 +161,7 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrOperationNotAttempted:              {"OPERATION_NOT_ATTEMPTED", "The broker did not attempt to execute this operation. This may happen for batched RPCs where some operations in the batch failed, causing the broker to respond without trying the rest."},
 	ErrKafkaStorageError:                  {"KAFKA_STORAGE_ERROR", "Disk error when trying to access log file on the disk."},
 	ErrLogDirNotFound:                     {"LOG_DIR_NOT_FOUND", "The user-specified log directory is not found in the broker config."},
+	ErrSaslAuthenticationFailed:           {"SASL_AUTHENTICATION_FAILED", "SASL Authentication failed."},
 	ErrUnknownProducerID:                  {"UNKNOWN_PRODUCER_ID", "This exception is raised by the broker if it could not locate the producer metadata associated with the producerId in question."},
 	ErrNonEmptyGroup:                      {"NON_EMPTY_GROUP", "The group is not empty."},
 	ErrGroupIDNotFound:                    {"GROUP_ID_NOT_FOUND", "The group id does not exist."},

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"net/netip"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -13,6 +15,11 @@ type ConnInfo struct {
 	Listener string // name of the listener that accepted it
 	Remote   netip.AddrPort
 
+	// Exchange is for whoever authenticates the client. Only requests that are not
+	// pipelined touch it: the server starts none before the last was answered.
+	Exchange any
+
+	host     atomic.Pointer[string]
 	identity atomic.Pointer[Identity]
 	software atomic.Pointer[software]
 	tokens   atomic.Bool
@@ -25,18 +32,37 @@ type Identity struct {
 	Principal  string    // Kafka's text form of both: User:alice
 	Groups     []string  // sorted
 	Until      time.Time // no request that came later counts; zero: no end
+
+	groups string
 }
 
-// NewIdentity makes an identity without groups and end.
-func NewIdentity(kind, name string) *Identity {
-	return &Identity{Type: kind, Name: name, Principal: kind + ":" + name}
+// NewIdentity makes an identity without end.
+func NewIdentity(kind, name string, groups ...string) *Identity {
+	i := &Identity{Type: kind, Name: name, Principal: kind + ":" + name, Groups: slices.Sorted(slices.Values(groups))}
+	for _, g := range i.Groups {
+		i.groups += strconv.Itoa(len(g)) + ":" + g
+	}
+	return i
 }
+
+// GroupsText is one text for the groups, which no other groups have.
+func (i *Identity) GroupsText() string { return i.groups }
 
 // Anonymous is the principal of a connection that proved nothing.
 const Anonymous = "User:ANONYMOUS"
 
 // AnonymousIdentity is the identity of such a connection.
 func AnonymousIdentity() *Identity { return NewIdentity("User", "ANONYMOUS") }
+
+// Host is the client's IP address as text. It allocates once a connection.
+func (c *ConnInfo) Host() string {
+	if h := c.host.Load(); h != nil {
+		return *h
+	}
+	h := c.Remote.Addr().String()
+	c.host.Store(&h)
+	return h
+}
 
 // Identity is who the client is; nil: it has to authenticate first.
 func (c *ConnInfo) Identity() *Identity { return c.identity.Load() }

@@ -43,7 +43,7 @@ func (a *API) refuseProducerID(r *wire.Request, q *kmsg.InitProducerIDRequest) k
 	switch {
 	case q.TransactionalID != nil && !a.authorize(r, OpWrite, ResourceTransactionalID, *q.TransactionalID):
 		return kafka.ErrTransactionalIDAuthorizationFailed
-	case q.TransactionalID == nil && !a.authorizeCluster(r, OpIdempotentWrite):
+	case q.TransactionalID == nil && !a.authorizeCluster(r, OpIdempotentWrite) && !a.authorizeAny(r, OpWrite, ResourceTopic):
 		return kafka.ErrClusterAuthorizationFailed
 	case (q.ProducerID < 0) != (q.ProducerEpoch < 0):
 		return kafka.ErrInvalidRequest

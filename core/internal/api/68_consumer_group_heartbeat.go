@@ -9,6 +9,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/internal/consumergroup"
 	"github.com/mortisemq/mortise/core/internal/group"
+	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/wire"
 )
@@ -69,8 +70,10 @@ func (a *API) mayDescribe(r *wire.Request) func(topic string) bool {
 	if a.deps.Authorizer == nil {
 		return nil
 	}
-	conn := r.Conn // the request is gone when it is asked in the background
-	return func(topic string) bool { return a.deps.Authorizer.Allowed(conn, OpDescribe, ResourceTopic, topic) }
+	conn, key := r.Conn, r.Key // the request is gone when it is asked in the background
+	return func(topic string) bool {
+		return a.deps.Authorizer.Allowed(conn, key, OpDescribe, ResourceTopic, topic) == security.Yes
+	}
 }
 
 // checkHeartbeat finds what is wrong with a request by itself, in Kafka's order and

@@ -15,6 +15,7 @@ import (
 	"github.com/mortisemq/mortise/core/brokertest"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/api"
+	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/metrics"
@@ -148,9 +149,23 @@ func (c *watchedControl) asked() []string {
 type denying map[api.Operation]bool
 
 // Allowed implements api.Authorizer.
-func (d denying) Allowed(_ *wire.ConnInfo, op api.Operation, _ api.ResourceType, _ string) bool {
-	return !d[op]
+func (d denying) Allowed(c *wire.ConnInfo, key int16, op api.Operation, t api.ResourceType, _ string) security.Answer {
+	return d.AllowedByType(c, key, op, t)
 }
+
+// AllowedByType implements api.Authorizer.
+func (d denying) AllowedByType(_ *wire.ConnInfo, _ int16, op api.Operation, _ api.ResourceType) security.Answer {
+	if d[op] {
+		return security.No
+	}
+	return security.Yes
+}
+
+// Warm implements api.Authorizer.
+func (denying) Warm(*wire.ConnInfo, int16, api.Operation, api.ResourceType, []string) {}
+
+// TakesRules implements api.Authorizer.
+func (denying) TakesRules() bool { return true }
 
 // text is a message on the wire.
 func text(s *string) string {

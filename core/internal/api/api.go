@@ -3,13 +3,16 @@ package api
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/coordinator"
+	"github.com/mortisemq/mortise/core/internal/future"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
+	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
@@ -26,6 +29,7 @@ type Deps struct {
 	Roles     *reconcile.Roles
 	Purgatory *purgatory.Purgatory
 	Dirs      *logdir.Set
+	Moves     *future.Mover
 	// Groups coordinates groups; nil: nobody here does.
 	Groups  *coordinator.Coordinator
 	Config  func() *config.Resolver
@@ -34,6 +38,8 @@ type Deps struct {
 	Levels  *loglevel.Levels  // of the broker's loggers; nil: those behind Log
 	Metrics *metrics.Registry // nil: a private one
 
+	// Gate finds out who clients are; nil: all are anonymous.
+	Gate *security.Gate
 	// Authorizer says who may do what; nil: everybody everything.
 	Authorizer Authorizer
 	// OpenFiles is the process's limit of open files; 0: not known. New partitions
@@ -47,6 +53,7 @@ type API struct {
 	data       *dataPlane
 	table      *table
 	background *background
+	logins     *background
 	creator    *topicCreator
 }
 
@@ -64,9 +71,13 @@ func New(deps Deps) *API {
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
+	if deps.Gate == nil {
+		deps.Gate = security.NewGate(security.GateOptions{Clock: deps.Clock, MaxReauth: func() time.Duration { return 0 }, Metrics: deps.Metrics})
+	}
 	a := &API{deps: deps}
 	a.data = newDataPlane(&a.deps)
-	a.background = newBackground(deps.Metrics)
+	a.background = newBackground(deps.Metrics.Gauge("mortise_api_background_requests", "Requests that wait for the cluster or the file system, or are being worked on."))
+	a.logins = newBackground(deps.Metrics.Gauge("mortise_api_logins", "Logins that wait for their turn or for the authenticator."))
 	a.creator = newTopicCreator(a)
 	a.table = newTable(a)
 	return a
@@ -76,6 +87,7 @@ func New(deps Deps) *API {
 // the cluster are answered with an error.
 func (a *API) Close() {
 	a.background.close()
+	a.logins.close()
 	a.data.close()
 }
 
@@ -83,6 +95,13 @@ func (a *API) Close() {
 //
 // Hot: per request. 0 allocs here.
 func (a *API) Handle(r *wire.Request) {
+	if !a.admit(r) {
+		return
+	}
+	if r.Key == wire.KeyToken {
+		a.saslToken(r)
+		return
+	}
 	e := a.table.find(r.Key)
 	if r.Key == wire.KeyAPIVersions {
 		a.apiVersions(r) // answers any version

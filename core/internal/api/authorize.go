@@ -1,51 +1,84 @@
 package api
 
-import "github.com/mortisemq/mortise/core/wire"
-
-// Operation is what somebody wants to do, by the protocol's numbers
-// (AclOperation).
-type Operation int8
-
-// The operations.
-const (
-	OpRead            Operation = 3
-	OpWrite           Operation = 4
-	OpCreate          Operation = 5
-	OpDelete          Operation = 6
-	OpAlter           Operation = 7
-	OpDescribe        Operation = 8
-	OpClusterAction   Operation = 9
-	OpDescribeConfigs Operation = 10
-	OpAlterConfigs    Operation = 11
-	OpIdempotentWrite Operation = 12
+import (
+	"github.com/mortisemq/mortise/core/internal/security"
+	"github.com/mortisemq/mortise/core/wire"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
-// ResourceType is what it is done to, by the protocol's numbers (ResourceType of
-// ACLs).
-type ResourceType int8
+// Operation is what somebody wants to do.
+type Operation = auth.Operation
+
+// The operations of the keys that are answered here.
+const (
+	OpRead            = auth.OpRead
+	OpWrite           = auth.OpWrite
+	OpCreate          = auth.OpCreate
+	OpDelete          = auth.OpDelete
+	OpAlter           = auth.OpAlter
+	OpDescribe        = auth.OpDescribe
+	OpClusterAction   = auth.OpClusterAction
+	OpDescribeConfigs = auth.OpDescribeConfigs
+	OpAlterConfigs    = auth.OpAlterConfigs
+	OpIdempotentWrite = auth.OpIdempotentWrite
+)
+
+// ResourceType is what it is done to.
+type ResourceType = auth.ResourceType
 
 // The types of resources.
 const (
-	ResourceTopic           ResourceType = 2
-	ResourceGroup           ResourceType = 3
-	ResourceCluster         ResourceType = 4
-	ResourceTransactionalID ResourceType = 5
+	ResourceTopic           = auth.Topic
+	ResourceGroup           = auth.Group
+	ResourceCluster         = auth.Cluster
+	ResourceTransactionalID = auth.TransactionalID
 )
 
 // clusterResourceName is the name of the one resource of type ResourceCluster.
-const clusterResourceName = "kafka-cluster"
+const clusterResourceName = auth.ClusterName
 
-// Authorizer says who may do what. It is asked for every request, so that it must
-// be quick; it must not keep conn.
+// Authorizer says who may do what: a *security.Authorizer, or a test's.
 type Authorizer interface {
-	// Allowed says whether the client of a connection (conn.Principal, from
-	// conn.Remote) may do op to the resource.
-	Allowed(conn *wire.ConnInfo, op Operation, t ResourceType, name string) bool
+	Allowed(conn *wire.ConnInfo, key int16, op Operation, t ResourceType, name string) security.Answer
+	AllowedByType(conn *wire.ConnInfo, key int16, op Operation, t ResourceType) security.Answer
+	Warm(conn *wire.ConnInfo, key int16, op Operation, t ResourceType, names []string)
+	TakesRules() bool
 }
 
-// authorize asks whether the sender of r may do something.
+var _ Authorizer = (*security.Authorizer)(nil)
+
+// authorize asks whether the sender of r may do something. When that can't be found
+// out the answer is no, and r is spoiled: what is answered does not leave, the
+// connection closes, and the client tries again.
 func (a *API) authorize(r *wire.Request, op Operation, t ResourceType, name string) bool {
-	return a.deps.Authorizer == nil || a.deps.Authorizer.Allowed(r.Conn, op, t, name)
+	if a.deps.Authorizer == nil {
+		return true
+	}
+	return permitted(r, a.deps.Authorizer.Allowed(r.Conn, r.Key, op, t, name))
+}
+
+// authorizeAny asks whether the sender may do op to at least one resource of a type.
+func (a *API) authorizeAny(r *wire.Request, op Operation, t ResourceType) bool {
+	if a.deps.Authorizer == nil {
+		return true
+	}
+	return permitted(r, a.deps.Authorizer.AllowedByType(r.Conn, r.Key, op, t))
+}
+
+// foresee finds out about many names at once, so that authorize needs no question
+// for each.
+func (a *API) foresee(r *wire.Request, op Operation, t ResourceType, names []string) {
+	if a.deps.Authorizer != nil {
+		a.deps.Authorizer.Warm(r.Conn, r.Key, op, t, names)
+	}
+}
+
+// permitted turns an answer into yes or no.
+func permitted(r *wire.Request, answer security.Answer) bool {
+	if answer == security.Unknown {
+		r.Spoil(security.ErrUnavailable)
+	}
+	return answer == security.Yes
 }
 
 // authorizeCluster is authorize for the cluster.

@@ -38,9 +38,9 @@ type lane struct {
 	work []func(context.Context)
 }
 
-func newBackground(reg *metrics.Registry) *background {
-	b := &background{lanes: map[uint64]*lane{},
-		depth: reg.Gauge("mortise_api_background_requests", "Requests that wait for the cluster or the file system, or are being worked on.")}
+// newBackground makes one whose depth is shown by the gauge.
+func newBackground(depth *metrics.Gauge) *background {
+	b := &background{lanes: map[uint64]*lane{}, depth: depth}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b
 }

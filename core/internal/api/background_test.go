@@ -13,7 +13,7 @@ import (
 // beside it.
 func TestBackgroundKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBackground(metrics.NewRegistry())
+		b := newBackground(new(metrics.Gauge))
 		gate := make(chan struct{})
 		var got []int
 		b.submit(1, func(context.Context) { <-gate; got = append(got, 0) })
@@ -38,7 +38,7 @@ func TestBackgroundKeepsOrder(t *testing.T) {
 // TestBackgroundIsBounded: neither goroutines nor waiting work grow without end.
 func TestBackgroundIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBackground(metrics.NewRegistry())
+		b := newBackground(new(metrics.Gauge))
 		gate := make(chan struct{})
 		taken := 0
 		for conn := uint64(0); conn < 2*backgroundQueued; conn++ {
@@ -69,7 +69,7 @@ func TestBackgroundIsBounded(t *testing.T) {
 // and close waits for it.
 func TestBackgroundCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBackground(metrics.NewRegistry())
+		b := newBackground(new(metrics.Gauge))
 		ended := 0
 		for range 10 {
 			b.submit(1, func(ctx context.Context) {

@@ -1,0 +1,159 @@
+package security
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/metrics"
+	"github.com/mortisemq/mortise/core/wire"
+	"github.com/mortisemq/mortise/sdk/auth"
+)
+
+// Answer says whether a client may do something. The zero value is no.
+type Answer uint8
+
+// The answers.
+const (
+	No Answer = iota
+	Yes
+	Unknown // it can't be found out now: neither do it nor say no
+)
+
+// Link is one authorizer of the chain.
+type Link struct {
+	Name       string // in the catalogue
+	Authorizer auth.Authorizer
+	// Features are those of the plugin in service at this moment.
+	Features func() []string
+}
+
+// AuthorizerOptions make an Authorizer. Chain, SuperUser and Clock are required.
+type AuthorizerOptions struct {
+	// Chain are asked in this order until one does not abstain. The end denies.
+	Chain []Link
+	// SuperUser says that a principal may do everything (super.users).
+	SuperUser func(principal string) bool
+	// Timeout bounds one question; 0: defaultTimeout.
+	Timeout time.Duration
+	Clock   clock.Clock
+	Log     *slog.Logger      // nil: nothing is logged
+	Metrics *metrics.Registry // nil: a private one
+}
+
+// defaultTimeout is longer than the supervisor of plugins waits for an answer.
+const defaultTimeout = time.Second
+
+// Authorizer says what clients may do. It is safe for concurrent use.
+type Authorizer struct {
+	opt   AuthorizerOptions
+	chain []*link
+	m     *authorizerMetrics
+	stop  context.CancelFunc
+	ctx   context.Context
+}
+
+// NewAuthorizer makes an Authorizer and begins to watch the policies of its chain.
+// Close it.
+func NewAuthorizer(o AuthorizerOptions) *Authorizer {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = metrics.NewRegistry()
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	a := &Authorizer{opt: o, m: newAuthorizerMetrics(o.Metrics)}
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	for _, l := range o.Chain {
+		a.chain = append(a.chain, newLink(a, l))
+	}
+	for _, l := range a.chain {
+		l.start()
+	}
+	return a
+}
+
+// Close ends the watching and waits for it. Questions that run come to an end.
+func (a *Authorizer) Close() {
+	a.stop()
+	for _, l := range a.chain {
+		l.close()
+	}
+}
+
+// Allowed says whether the client of a connection may do op to a resource.
+//
+// Hot: per topic of a request. 0 allocs when the decision is remembered or made by
+// pushed rules; else it blocks until the authorizer has answered or its time is up.
+func (a *Authorizer) Allowed(c *wire.ConnInfo, key int16, op auth.Operation, t auth.ResourceType, name string) Answer {
+	i := c.Identity()
+	switch {
+	case i == nil:
+		return a.count(No)
+	case a.opt.SuperUser(i.Principal):
+		a.m.superUser.Add(1)
+		return Yes
+	}
+	for _, l := range a.chain {
+		switch v, known := l.decide(c, i, key, op, t, name); {
+		case !known:
+			return a.count(Unknown)
+		case v == auth.Allow:
+			return Yes
+		case v == auth.Deny:
+			return a.count(No)
+		}
+	}
+	return a.count(No)
+}
+
+// AllowedByType says whether the client may do op to at least one resource of the
+// type. It is never remembered.
+func (a *Authorizer) AllowedByType(c *wire.ConnInfo, key int16, op auth.Operation, t auth.ResourceType) Answer {
+	i := c.Identity()
+	switch {
+	case i == nil:
+		return a.count(No)
+	case a.opt.SuperUser(i.Principal):
+		a.m.superUser.Add(1)
+		return Yes
+	}
+	for _, l := range a.chain {
+		switch v, known := l.decideByType(c, i, key, op, t); {
+		case !known:
+			return a.count(Unknown)
+		case v == auth.Allow:
+			return Yes
+		case v == auth.Deny:
+			return a.count(No)
+		}
+	}
+	return a.count(No)
+}
+
+// Warm finds out what is not remembered about many names in as few questions as
+// possible, so that Allowed answers from memory. What can't be found out stays
+// unknown.
+func (a *Authorizer) Warm(c *wire.ConnInfo, key int16, op auth.Operation, t auth.ResourceType, names []string) {
+	i := c.Identity()
+	if i == nil || len(names) < 2 || a.opt.SuperUser(i.Principal) {
+		return
+	}
+	for _, l := range a.chain {
+		names = l.warm(c, i, key, op, t, names)
+	}
+}
+
+// count counts an answer that is not yes.
+func (a *Authorizer) count(answer Answer) Answer {
+	if answer == Unknown {
+		a.m.unknown.Add(1)
+	} else {
+		a.m.denied.Add(1)
+	}
+	return answer
+}

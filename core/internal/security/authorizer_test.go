@@ -1,0 +1,396 @@
+package security
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/wire"
+	"github.com/mortisemq/mortise/sdk/auth"
+)
+
+// policyStub is an authorizer that decides by name and counts what it is asked.
+type policyStub struct {
+	mu       sync.Mutex
+	asked    int // questions
+	actions  int
+	err      error
+	ttl      time.Duration
+	verdicts map[string]auth.Verdict
+	news     chan auth.Event // closed: the watching ends
+	rules    []auth.Rule
+}
+
+func newStub(verdicts map[string]auth.Verdict) *policyStub {
+	return &policyStub{verdicts: verdicts, ttl: time.Hour, news: make(chan auth.Event)}
+}
+
+func (s *policyStub) set(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+func (s *policyStub) Authorize(_ context.Context, _ *auth.Client, actions []auth.Action, out []auth.Decision) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	s.actions += len(actions)
+	for i, a := range actions {
+		out[i] = auth.Decision{Verdict: s.verdicts[a.Name], CacheTTL: s.ttl}
+	}
+	return s.err
+}
+
+func (s *policyStub) AuthorizeByResourceType(context.Context, *auth.Client, auth.Operation, auth.ResourceType) (auth.Decision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return auth.Decision{Verdict: s.verdicts["type"]}, s.err
+}
+
+func (s *policyStub) Watch(ctx context.Context, send func(auth.Event) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e, ok := <-s.news:
+			if !ok {
+				return errors.New("the stream broke")
+			}
+			if err := send(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *policyStub) SetRules(_ context.Context, _ uint64, rules []auth.Rule) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	s.rules = rules
+	return nil
+}
+
+// features are those of a plugin.
+func features(f ...string) func() []string { return func() []string { return f } }
+
+// chainOf is an authorizer of links, which ends with the test.
+func chainOf(t *testing.T, links ...Link) *Authorizer {
+	a := NewAuthorizer(AuthorizerOptions{Chain: links, SuperUser: func(p string) bool { return p == "User:root" }, Clock: clock.System{}})
+	t.Cleanup(a.Close)
+	return a
+}
+
+func client(name string) *wire.ConnInfo {
+	c := connection("SASL")
+	c.SetIdentity(wire.NewIdentity("User", name))
+	return c
+}
+
+func (a *Authorizer) read(c *wire.ConnInfo, topic string) Answer {
+	return a.Allowed(c, 1, auth.OpRead, auth.Topic, topic)
+}
+
+func TestChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Deny, "c": auth.Abstain, "d": auth.Abstain, "e": auth.Abstain})
+		second := newStub(map[string]auth.Verdict{"a": auth.Deny, "b": auth.Allow, "c": auth.Allow, "d": auth.Deny, "e": auth.Abstain})
+		a := chainOf(t, Link{Name: "first", Authorizer: first, Features: features()}, Link{Name: "second", Authorizer: second, Features: features()})
+		for topic, want := range map[string]Answer{"a": Yes, "b": No, "c": Yes, "d": No, "e": No, "unheard of": No} {
+			if got := a.read(client("alice"), topic); got != want {
+				t.Errorf("%s: %d, want %d", topic, got, want)
+			}
+		}
+		if a.read(client("root"), "b") != Yes {
+			t.Error("a super user is denied")
+		}
+		if a.read(connection("SASL"), "a") != No {
+			t.Error("a connection without identity is allowed")
+		}
+		first.set(func() { first.err = errors.New("down") })
+		if got := a.read(client("bob"), "a"); got != Unknown {
+			t.Errorf("without an answer of the first: %d, want unknown, whatever the second says", got)
+		}
+	})
+}
+
+func TestByType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStub(map[string]auth.Verdict{"type": auth.Allow})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		ask := func() Answer { return a.AllowedByType(client("alice"), 22, auth.OpWrite, auth.Topic) }
+		if ask() != Yes {
+			t.Error("denied")
+		}
+		s.set(func() { s.verdicts["type"] = auth.Abstain })
+		if ask() != No {
+			t.Error("the end of the chain allows")
+		}
+		s.set(func() { s.err = errors.New("down") })
+		if ask() != Unknown {
+			t.Error("no answer is not unknown")
+		}
+	})
+}
+
+func TestDecisionsAreRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Deny})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		expect := func(says string, c *wire.ConnInfo, topic string, want Answer, asked int) {
+			t.Helper()
+			if got := a.read(c, topic); got != want || s.asked != asked {
+				t.Fatalf("%s: %d after %d questions, want %d after %d", says, got, s.asked, want, asked)
+			}
+		}
+		alice := client("alice")
+		expect("before any news nothing is remembered", alice, "a", Yes, 1)
+		expect("as before", alice, "a", Yes, 2)
+		s.news <- auth.Event{Epoch: 1}
+		synctest.Wait()
+		expect("first", alice, "a", Yes, 3)
+		expect("again", alice, "a", Yes, 3)
+		expect("another connection of hers", client("alice"), "a", Yes, 3)
+		expect("somebody else", client("bob"), "a", Yes, 4)
+		inGroup := connection("SASL")
+		inGroup.SetIdentity(wire.NewIdentity("User", "alice", "staff"))
+		expect("her in a group", inGroup, "a", Yes, 5)
+		expect("a refusal", alice, "b", No, 6)
+		time.Sleep(auth.MaxDenyTTL - time.Second)
+		expect("a refusal is remembered", alice, "b", No, 6)
+		time.Sleep(time.Second)
+		expect("but shortly", alice, "b", No, 7)
+		time.Sleep(auth.MaxAllowTTL - auth.MaxDenyTTL - time.Second)
+		expect("an allowance is remembered for long", alice, "a", Yes, 7)
+		time.Sleep(time.Second)
+		expect("but not for ever, whatever the plugin says", alice, "a", Yes, 8)
+	})
+}
+
+// What a healthy authorizer would refuse is refused from the moment that it says
+// that its policy changed, caches included.
+func TestNewsEndWhatIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStub(map[string]auth.Verdict{"a": auth.Allow})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		alice := client("alice")
+		s.news <- auth.Event{Epoch: 7}
+		synctest.Wait()
+		a.read(alice, "a")
+		s.set(func() { s.verdicts["a"] = auth.Deny })
+		s.news <- auth.Event{Epoch: 8}
+		synctest.Wait()
+		if a.read(alice, "a") != No {
+			t.Error("an allowance outlived its policy")
+		}
+		// A new instance counts from the beginning.
+		s.set(func() { s.verdicts["a"] = auth.Allow })
+		s.news <- auth.Event{Epoch: 9}
+		synctest.Wait()
+		a.read(alice, "a")
+		s.set(func() { s.verdicts["a"] = auth.Deny })
+		close(s.news)
+		synctest.Wait()
+		s.news = make(chan auth.Event)
+		time.Sleep(watchPauseMin)
+		s.news <- auth.Event{Epoch: 9}
+		synctest.Wait()
+		if a.read(alice, "a") != No {
+			t.Error("an allowance of one instance is used with the policy of another")
+		}
+	})
+}
+
+func TestWithoutNewsNothingNewIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Allow})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		alice := client("alice")
+		s.news <- auth.Event{Epoch: 1}
+		synctest.Wait()
+		close(s.news)
+		synctest.Wait()
+		a.read(alice, "a")
+		a.read(alice, "a")
+		if s.asked != 1 {
+			t.Fatalf("%d questions within the grace, want 1", s.asked)
+		}
+		time.Sleep(watchGrace + time.Second)
+		a.read(alice, "a") // remembered within the grace
+		a.read(alice, "b")
+		a.read(alice, "b")
+		if s.asked != 3 {
+			t.Errorf("%d questions, want 3: without news a decision is not remembered", s.asked)
+		}
+	})
+}
+
+func TestPushedRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rule := auth.Rule{Resource: auth.Topic, Name: "a", Pattern: auth.Literal, Principal: "User:alice", Host: "*", Operation: auth.OpRead, Permission: auth.PermissionAllow}
+		s := newStub(nil)
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features(auth.FeaturePush)})
+		alice := client("alice")
+		if a.read(alice, "a") != Unknown {
+			t.Error("without rules something is known")
+		}
+		s.news <- auth.Event{Epoch: 1, Rules: []auth.Rule{rule}}
+		synctest.Wait()
+		if a.read(alice, "a") != Yes || a.read(client("bob"), "a") != No || a.read(alice, "b") != No {
+			t.Error("the rules are not what is decided by")
+		}
+		s.news <- auth.Event{Epoch: 2}
+		synctest.Wait()
+		if a.read(alice, "a") != Yes {
+			t.Error("news without rules took the rules away")
+		}
+		s.news <- auth.Event{Epoch: 3, Rules: []auth.Rule{}}
+		synctest.Wait()
+		if a.read(alice, "a") != No {
+			t.Error("no rules allow something")
+		}
+		s.news <- auth.Event{Epoch: 4, Rules: []auth.Rule{rule}}
+		close(s.news)
+		time.Sleep(auth.MaxAllowTTL)
+		if a.read(alice, "a") != Yes {
+			t.Error("rules ended before their time")
+		}
+		time.Sleep(time.Second)
+		if a.read(alice, "a") != Unknown {
+			t.Error("rules without news are in force for ever")
+		}
+		if s.asked != 0 {
+			t.Errorf("an authorizer that pushes was asked %d times", s.asked)
+		}
+	})
+}
+
+func TestWarmAsksOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := newStub(map[string]auth.Verdict{}), newStub(map[string]auth.Verdict{})
+		a := chainOf(t, Link{Name: "1", Authorizer: first, Features: features()}, Link{Name: "2", Authorizer: second, Features: features()})
+		var names []string
+		for n := range auth.MaxActions + 10 {
+			names = append(names, fmt.Sprint("t", n))
+			first.verdicts[names[n]] = auth.Allow
+		}
+		first.verdicts["t1"], first.verdicts["t2"], second.verdicts["t1"], second.verdicts["t2"] = auth.Abstain, auth.Abstain, auth.Allow, auth.Allow
+		first.news <- auth.Event{Epoch: 1}
+		second.news <- auth.Event{Epoch: 1}
+		synctest.Wait()
+		alice := client("alice")
+		a.Warm(alice, 3, auth.OpRead, auth.Topic, names)
+		for _, name := range names {
+			if a.read(alice, name) != Yes {
+				t.Fatalf("%s is denied", name)
+			}
+		}
+		if first.asked != 2 || first.actions != len(names) || second.asked != 1 || second.actions != 2 {
+			t.Errorf("%d questions about %d and %d about %d, want 2 about %d and 1 about 2",
+				first.asked, first.actions, second.asked, second.actions, len(names))
+		}
+	})
+}
+
+func TestStoredRulesReachThePluginInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStub(nil)
+		s.err = errors.New("not yet")
+		plain := newStub(nil)
+		links := []Link{{Name: "acl", Authorizer: s, Features: features(auth.FeatureStore)}, {Name: "x", Authorizer: plain, Features: features()}}
+		a := chainOf(t, links...)
+		if !a.TakesRules() {
+			t.Error("nobody takes rules")
+		}
+		a.SetRules(1, []auth.Rule{{Name: "a"}})
+		a.SetRules(2, []auth.Rule{{Name: "b"}})
+		synctest.Wait()
+		s.set(func() { s.err = nil })
+		time.Sleep(time.Second)
+		s.set(func() {
+			if len(s.rules) != 1 || s.rules[0].Name != "b" {
+				t.Errorf("the plugin has %v, want the newest", s.rules)
+			}
+		})
+		plain.set(func() {
+			if plain.rules != nil {
+				t.Error("a plugin without the feature got rules")
+			}
+		})
+	})
+}
+
+// Many who want to know one thing at once are one question.
+func TestHerdAsksOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowStub{policyStub: newStub(map[string]auth.Verdict{"a": auth.Allow}), release: make(chan struct{})}
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		var herd sync.WaitGroup
+		for range 100 {
+			herd.Go(func() {
+				if a.read(client("alice"), "a") != Yes {
+					t.Error("denied")
+				}
+			})
+		}
+		synctest.Wait()
+		close(s.release)
+		herd.Wait()
+		if s.asked != 1 {
+			t.Errorf("%d questions, want 1", s.asked)
+		}
+	})
+}
+
+type slowStub struct {
+	*policyStub
+	release chan struct{}
+}
+
+func (s *slowStub) Authorize(ctx context.Context, c *auth.Client, actions []auth.Action, out []auth.Decision) error {
+	<-s.release
+	return s.policyStub.Authorize(ctx, c, actions, out)
+}
+
+func TestDecisionsAreBounded(t *testing.T) {
+	d := newDecisions()
+	for n := range decisionShards*decisionsInShard + 10_000 {
+		d.put(&decisionKey{name: fmt.Sprint(n)}, auth.Allow, 1, time.Unix(int64(n), 0))
+	}
+	if d.len() > decisionShards*decisionsInShard {
+		t.Errorf("%d decisions are remembered", d.len())
+	}
+}
+
+// The path of every request.
+func TestRememberedDecisionsAllocateNothing(t *testing.T) {
+	s := newStub(map[string]auth.Verdict{"a": auth.Allow})
+	pushing := newStub(nil)
+	a := NewAuthorizer(AuthorizerOptions{Chain: []Link{{Name: "x", Authorizer: s, Features: features()}}, SuperUser: func(string) bool { return false }, Clock: clock.System{}})
+	defer a.Close()
+	p := NewAuthorizer(AuthorizerOptions{Chain: []Link{{Name: "y", Authorizer: pushing, Features: features(auth.FeaturePush)}}, SuperUser: func(string) bool { return false }, Clock: clock.System{}})
+	defer p.Close()
+	s.news <- auth.Event{Epoch: 1}
+	s.news <- auth.Event{Epoch: 1} // the first was heard
+	pushing.news <- auth.Event{Epoch: 1, Rules: []auth.Rule{{Resource: auth.Topic, Name: "a", Pattern: auth.Literal, Principal: "User:alice", Host: "*", Operation: auth.OpRead, Permission: auth.PermissionAllow}}}
+	pushing.news <- auth.Event{Epoch: 1}
+	alice := client("alice")
+	a.read(alice, "a")
+	for says, of := range map[string]*Authorizer{"remembered": a, "pushed": p} {
+		if n := testing.AllocsPerRun(1000, func() {
+			if of.read(alice, "a") != Yes {
+				t.Fatal("denied")
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations, want none", says, n)
+		}
+	}
+}

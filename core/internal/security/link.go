@@ -1,0 +1,191 @@
+package security
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/mortisemq/mortise/core/wire"
+	"github.com/mortisemq/mortise/sdk/auth"
+)
+
+// link is one authorizer of the chain with what is remembered of its decisions.
+type link struct {
+	Link
+	a       *Authorizer
+	memory  *decisions
+	flights singleflight.Group // questions about one action, by its key
+
+	policy  atomic.Pointer[policy]
+	stored  atomic.Pointer[storedRules] // to be given to the plugin; nil: none yet
+	changed chan struct{}               // stored is another one
+	running sync.WaitGroup              // what watch and give run
+}
+
+// policy is what Watch told last.
+type policy struct {
+	epoch   uint64        // our own count of what was told; decisions go by it
+	said    uint64        // the plugin's epoch
+	matcher *auth.Matcher // of pushed rules; nil: none came
+	lost    time.Time     // when watching ended; zero: it goes on
+	first   bool          // nothing was told yet
+}
+
+func newLink(a *Authorizer, l Link) *link {
+	k := &link{Link: l, a: a, memory: newDecisions(), changed: make(chan struct{}, 1)}
+	k.policy.Store(&policy{first: true, lost: a.opt.Clock.Now()})
+	return k
+}
+
+// has says whether the plugin in service has a feature.
+func (l *link) has(feature string) bool { return slices.Contains(l.Features(), feature) }
+
+// pushes says whether decisions are made by rules that were pushed.
+func (l *link) pushes(p *policy) bool { return p.matcher != nil || l.has(auth.FeaturePush) }
+
+// rules are the pushed rules that count now; nil: none. Without news they count for
+// as long as a decision could have been remembered.
+func (l *link) rules(p *policy) *auth.Matcher {
+	if !p.lost.IsZero() && l.a.opt.Clock.Now().Sub(p.lost) > auth.MaxAllowTTL {
+		return nil
+	}
+	return p.matcher
+}
+
+// client is who asks, as the plugin may know it.
+func (l *link) client(c *wire.ConnInfo, i *wire.Identity, key int16) auth.Client {
+	who := auth.Client{PrincipalType: i.Type, PrincipalName: i.Name, Groups: i.Groups, Listener: c.Listener, RequestKey: key}
+	if l.has(auth.FeatureUsesHost) {
+		who.Host = c.Host()
+	}
+	return who
+}
+
+// decide is the link's verdict on one action; false: it can't be found out.
+func (l *link) decide(c *wire.ConnInfo, i *wire.Identity, key int16, op auth.Operation, t auth.ResourceType, name string) (auth.Verdict, bool) {
+	p := l.policy.Load()
+	who := l.client(c, i, key)
+	if l.pushes(p) {
+		m := l.rules(p)
+		if m == nil {
+			return auth.Deny, false
+		}
+		return m.Decide(&who, op, t, name), true
+	}
+	k := decisionKey{who: subjectOf(&who, i), op: op, resource: t, name: name}
+	if v, ok := l.memory.get(&k, p.epoch, l.a.opt.Clock.Now()); ok {
+		return v, true
+	}
+	l.a.m.misses.Add(1)
+	asker := who // only this one goes to the heap
+	return l.ask(&asker, k, p)
+}
+
+// ask asks the plugin about one action. Those who want to know the same at the same
+// time share the question.
+func (l *link) ask(who *auth.Client, k decisionKey, p *policy) (auth.Verdict, bool) {
+	answer, err, _ := l.flights.Do(k.text(p.epoch), func() (any, error) {
+		out, err := l.question(who, []auth.Action{k.action()})
+		if err != nil {
+			return auth.Deny, err
+		}
+		l.keep(&k, out[0], p)
+		return out[0].Verdict, nil
+	})
+	if err != nil {
+		return auth.Deny, false
+	}
+	return answer.(auth.Verdict), true
+}
+
+// question asks the plugin once.
+func (l *link) question(who *auth.Client, actions []auth.Action) ([]auth.Decision, error) {
+	ctx, stop := context.WithTimeout(l.a.ctx, l.a.opt.Timeout)
+	defer stop()
+	l.a.m.asked.Add(1)
+	out := make([]auth.Decision, len(actions))
+	if err := l.Authorizer.Authorize(ctx, who, actions, out); err != nil {
+		l.a.opt.Log.Debug("authorizer gave no answer", "name", l.Name, "error", err)
+		return nil, err
+	}
+	return out, nil
+}
+
+// keep remembers a decision if it may be.
+func (l *link) keep(k *decisionKey, d auth.Decision, p *policy) {
+	ttl := min(d.CacheTTL, auth.MaxAllowTTL)
+	if d.Verdict != auth.Allow {
+		ttl = min(d.CacheTTL, auth.MaxDenyTTL)
+	}
+	now := l.a.opt.Clock.Now()
+	if ttl <= 0 || l.deaf(p, now) {
+		return
+	}
+	l.memory.put(k, d.Verdict, p.epoch, now.Add(ttl))
+}
+
+// deaf says that news of the policy have not come for so long that decisions must
+// not be remembered.
+func (l *link) deaf(p *policy, now time.Time) bool {
+	return p.first || !p.lost.IsZero() && now.Sub(p.lost) > watchGrace
+}
+
+// decideByType is the link's verdict on any resource of a type.
+func (l *link) decideByType(c *wire.ConnInfo, i *wire.Identity, key int16, op auth.Operation, t auth.ResourceType) (auth.Verdict, bool) {
+	p := l.policy.Load()
+	who := l.client(c, i, key)
+	if l.pushes(p) {
+		m := l.rules(p)
+		if m == nil {
+			return auth.Deny, false
+		}
+		return m.DecideByResourceType(&who, op, t), true
+	}
+	ctx, stop := context.WithTimeout(l.a.ctx, l.a.opt.Timeout)
+	defer stop()
+	l.a.m.asked.Add(1)
+	d, err := l.Authorizer.AuthorizeByResourceType(ctx, &who, op, t)
+	return d.Verdict, err == nil
+}
+
+// warm asks for all names that are not remembered, and returns those on which the
+// link abstains.
+func (l *link) warm(c *wire.ConnInfo, i *wire.Identity, key int16, op auth.Operation, t auth.ResourceType, names []string) (abstained []string) {
+	p := l.policy.Load()
+	if l.pushes(p) {
+		return names // a decision costs no question
+	}
+	who := l.client(c, i, key)
+	now := l.a.opt.Clock.Now()
+	var unknown []auth.Action
+	for _, name := range names {
+		k := decisionKey{who: subjectOf(&who, i), op: op, resource: t, name: name}
+		switch v, ok := l.memory.get(&k, p.epoch, now); {
+		case !ok:
+			unknown = append(unknown, k.action())
+		case v == auth.Abstain:
+			abstained = append(abstained, name)
+		}
+	}
+	if len(unknown) < 2 {
+		return abstained
+	}
+	for some := range slices.Chunk(unknown, auth.MaxActions) {
+		out, err := l.question(&who, some)
+		if err != nil {
+			return abstained
+		}
+		for n, d := range out {
+			k := decisionKey{who: subjectOf(&who, i), op: op, resource: t, name: some[n].Name}
+			l.keep(&k, d, p)
+			if d.Verdict == auth.Abstain {
+				abstained = append(abstained, some[n].Name)
+			}
+		}
+	}
+	return abstained
+}

@@ -1,0 +1,91 @@
+package security
+
+import (
+	"context"
+	"time"
+
+	"github.com/mortisemq/mortise/sdk/auth"
+)
+
+// Watching of policies.
+const (
+	watchGrace    = 10 * time.Second // without news decisions are remembered for so long
+	watchPauseMin = 250 * time.Millisecond
+	watchPauseMax = 30 * time.Second
+	rulesMax      = 1 << 20 // of one plugin
+)
+
+// start watches the link's policy, and gives it the cluster's rules, until the
+// Authorizer is closed.
+func (l *link) start() {
+	l.running.Go(l.watch)
+	l.running.Go(l.give)
+}
+
+// close waits until all that has ended.
+func (l *link) close() { l.running.Wait() }
+
+// watch subscribes again and again.
+func (l *link) watch() {
+	pause := watchPauseMin
+	for l.a.ctx.Err() == nil {
+		heard := false
+		err := l.Authorizer.Watch(l.a.ctx, func(e auth.Event) error {
+			first := !heard
+			heard = true
+			return l.hear(e, first)
+		})
+		if l.a.ctx.Err() != nil {
+			return
+		}
+		if heard {
+			pause = watchPauseMin
+		}
+		l.lose()
+		l.a.opt.Log.Warn("authorizer's news ended, asking again", "name", l.Name, "error", err, "pause", pause)
+		if !l.pause(pause) {
+			return
+		}
+		pause = min(2*pause, watchPauseMax)
+	}
+}
+
+// pause waits; false: the Authorizer was closed.
+func (l *link) pause(d time.Duration) bool {
+	ctx, stop := context.WithCancel(l.a.ctx)
+	defer stop()
+	timer := l.a.opt.Clock.AfterFunc(d, stop)
+	defer timer.Stop()
+	<-ctx.Done()
+	return l.a.ctx.Err() == nil
+}
+
+// hear takes news. first says that they are the first of a subscription: another
+// instance may count its epochs anew, so nothing that was remembered counts.
+func (l *link) hear(e auth.Event, first bool) error {
+	if len(e.Rules) > rulesMax {
+		l.a.opt.Log.Error("authorizer pushed too many rules, they are not used", "name", l.Name, "rules", len(e.Rules), "max", rulesMax)
+		e.Rules = []auth.Rule{}
+	}
+	was := l.policy.Load()
+	next := &policy{epoch: was.epoch, said: e.Epoch, matcher: was.matcher}
+	if first || e.Epoch != was.said || e.Rules != nil {
+		next.epoch++
+	}
+	if e.Rules != nil {
+		next.matcher = auth.NewMatcher(e.Rules)
+	} else if !l.has(auth.FeaturePush) {
+		next.matcher = nil
+	}
+	l.policy.Store(next)
+	return nil
+}
+
+// lose notes that no news come any more.
+func (l *link) lose() {
+	was := *l.policy.Load()
+	if was.lost.IsZero() {
+		was.lost = l.a.opt.Clock.Now()
+	}
+	l.policy.Store(&was)
+}
