@@ -44,5 +44,26 @@ func (a *app) completeTopics(most int, files bool) cobra.CompletionFunc {
 	}
 }
 
-// anyNumber lets completeTopics offer topics for every argument.
+// completeGroups offers the cluster's groups for at most most arguments.
+func (a *app) completeGroups(most int) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		admin, done, err := a.admin()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer done()
+		ctx, cancel := context.WithTimeout(c.Context(), completionWait)
+		defer cancel()
+		groups, err := admin.ListGroups(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return groups.Groups(), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// anyNumber lets completeTopics and completeGroups offer names for every argument.
 const anyNumber = 1 << 30

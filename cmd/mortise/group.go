@@ -26,12 +26,12 @@ type groupSummary struct {
 }
 
 func groupListCommand(a *app) *cobra.Command {
-	var states []string
+	var states, types []string
 	c := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List groups",
-		Example: "  mortise group list\n  mortise group list --state Stable -o json",
+		Example: "  mortise group list\n  mortise group list --state Stable -o json\n  mortise group list --type consumer",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			admin, done, err := a.admin()
@@ -39,7 +39,7 @@ func groupListCommand(a *app) *cobra.Command {
 				return err
 			}
 			defer done()
-			groups, err := admin.ListGroups(c.Context(), states...)
+			groups, err := admin.ListGroupsByType(c.Context(), types, states...)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,9 @@ func groupListCommand(a *app) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringSliceVar(&states, "state", nil, "only groups in these states: Empty, PreparingRebalance, CompletingRebalance, Stable")
+	c.Flags().StringSliceVar(&states, "state", nil, "only groups in these states: Empty, PreparingRebalance, CompletingRebalance, Stable; of consumer groups Assigning and Reconciling too")
+	c.Flags().StringSliceVar(&types, "type", nil, "only groups of these types: classic, or consumer for the protocol of KIP-848")
+	complete(c, "type", typeClassic, typeConsumer)
 	return c
 }
 
@@ -63,6 +65,8 @@ func groupDeleteCommand(a *app) *cobra.Command {
 		Short:   "Delete groups without members, and their offsets",
 		Example: "  mortise group delete billing",
 		Args:    cobra.MinimumNArgs(1),
+
+		ValidArgsFunction: a.completeGroups(anyNumber),
 		RunE: func(c *cobra.Command, names []string) error {
 			admin, done, err := a.admin()
 			if err != nil {

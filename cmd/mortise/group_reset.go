@@ -17,6 +17,7 @@ import (
 // resetFlags say where a group shall go on.
 type resetFlags struct {
 	topics            []string
+	partitions        []int32 // of the topics; empty: all
 	earliest, latest  bool
 	offset            int64
 	shift             int64
@@ -53,8 +54,11 @@ time, or so many records on or back. Without --execute nothing is changed and th
 plan is printed. Groups with members are refused: stop them first.`,
 		Example: `  mortise group reset billing --to-earliest
   mortise group reset billing --topic orders --to-time 2026-01-31T00:00:00Z --execute
-  mortise group reset billing --by-duration 24h --execute`,
+  mortise group reset billing --by-duration 24h --execute
+  mortise group reset billing --topic orders --partition 3 --to-offset 1200 --execute`,
 		Args: cobra.ExactArgs(1),
+
+		ValidArgsFunction: a.completeGroups(1),
 		RunE: func(c *cobra.Command, names []string) error {
 			set := c.Flags().Changed
 			f.hasOffset, f.hasShift, f.hasTime, f.hasAgo = set("to-offset"), set("shift-by"), set("to-time"), set("by-duration")
@@ -69,6 +73,7 @@ plan is printed. Groups with members are refused: stop them first.`,
 		},
 	}
 	c.Flags().StringSliceVarP(&f.topics, "topic", "t", nil, "topics to reset; without it those that the group has offsets of")
+	c.Flags().Int32SliceVar(&f.partitions, "partition", nil, "only these partitions of the topics")
 	c.Flags().BoolVar(&f.earliest, "to-earliest", false, "go on at the first record")
 	c.Flags().BoolVar(&f.latest, "to-latest", false, "go on behind the last record")
 	c.Flags().Int64Var(&f.offset, "to-offset", 0, "go on at this offset, or the nearest that there is")
@@ -107,12 +112,8 @@ func (a *app) reset(ctx context.Context, name string, f *resetFlags) (*resetResu
 		return nil, err
 	}
 	defer done()
-	described, err := admin.DescribeGroups(ctx, name)
-	if err != nil {
+	if err := checkIdle(ctx, admin, name); err != nil {
 		return nil, err
-	}
-	if g := described[name]; len(g.Members) > 0 || g.State != "" && g.State != "Empty" && g.State != "Dead" {
-		return nil, fmt.Errorf("group %s is %s and has %d members: stop them first", name, g.State, len(g.Members))
 	}
 	have, err := admin.FetchOffsets(ctx, name)
 	if err != nil {
@@ -127,6 +128,24 @@ func (a *app) reset(ctx context.Context, name string, f *resetFlags) (*resetResu
 	}
 	result.Done = true
 	return result, result.commit(ctx, admin)
+}
+
+// checkIdle refuses a group with members: their next commit would undo a reset. A group
+// that does not exist is idle, and a reset makes it.
+func checkIdle(ctx context.Context, admin *kadm.Client, name string) error {
+	listed, err := admin.ListGroups(ctx)
+	if err != nil {
+		return err
+	}
+	g, exists := listed[name]
+	if !exists || g.State == "Empty" || g.State == "Dead" {
+		return nil
+	}
+	members := "members"
+	if views, err := describeListed(ctx, admin, g); err == nil && len(views) == 1 {
+		members = strconv.Itoa(len(views[0].Members)) + " members"
+	}
+	return fmt.Errorf("group %s is %s and has %s: stop them first", name, g.State, members)
 }
 
 // plan finds out where the group goes on in each partition.
@@ -155,6 +174,9 @@ func (f *resetFlags) plan(ctx context.Context, admin *kadm.Client, have kadm.Off
 	rows := []resetRow{}
 	var failed error
 	ends.Each(func(end kadm.ListedOffset) {
+		if len(f.partitions) > 0 && !slices.Contains(f.partitions, end.Partition) {
+			return
+		}
 		start, _ := starts.Lookup(end.Topic, end.Partition)
 		aim, _ := aims.Lookup(end.Topic, end.Partition)
 		if err := cmp.Or(end.Err, start.Err, aim.Err); err != nil {
@@ -168,6 +190,9 @@ func (f *resetFlags) plan(ctx context.Context, admin *kadm.Client, have kadm.Off
 		row.To = min(max(f.target(row.From, aim.Offset), start.Offset), end.Offset)
 		rows = append(rows, row)
 	})
+	if failed == nil && len(rows) == 0 {
+		failed = fmt.Errorf("there is no such partition")
+	}
 	slices.SortFunc(rows, func(x, y resetRow) int {
 		return cmp.Or(cmp.Compare(x.Topic, y.Topic), cmp.Compare(x.Partition, y.Partition))
 	})
