@@ -117,6 +117,9 @@ func (m *masks) uuid(v reflect.Value) string {
 // text masks ids, the address and the version inside a string.
 func (m *masks) text(s string, version int16) string {
 	for n, value := range m.values {
+		if strings.HasPrefix(n, "member") && generatedID.MatchString(value) {
+			s = strings.ReplaceAll(s, value, "$"+n)
+		}
 		if strings.HasPrefix(n, "topicid") && len(value) == 32 {
 			raw, _ := hex.DecodeString(value)
 			s = strings.ReplaceAll(s, base64.RawURLEncoding.EncodeToString(raw), "$"+n)

@@ -26,7 +26,7 @@ func (s *State) joinConsumers(g *Group, now int64, by Caller, q *kmsg.JoinGroupR
 	did, err := g.consumers.JoinClassic(s.env(q.Group, now), &j)
 	switch {
 	case err != nil:
-		out.reply(by.Ticket, joinRefusal(q.MemberID, err.Code))
+		out.reply(by.Ticket, joinRefusal("", err.Code))
 		return out
 	case did.RetryAs != "":
 		out.reply(by.Ticket, joinRefusal(did.RetryAs, kafka.ErrMemberIDRequired))

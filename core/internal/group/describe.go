@@ -23,8 +23,8 @@ func (g *Group) kind() string {
 	return typeClassic
 }
 
-// Describe answers for one group in DescribeGroups. Assignments are shown of a
-// stable group only. An unknown group, or one of the consumer protocol, is Dead; from
+// Describe answers for one group in DescribeGroups. Metadata are shown of a stable
+// group only. An unknown group, or one of the consumer protocol, is Dead; from
 // version 6 on that is also an error (KIP-1043).
 func (s *State) Describe(id string, version int16) kmsg.DescribeGroupsResponseGroup {
 	r := kmsg.NewDescribeGroupsResponseGroup()
@@ -49,9 +49,9 @@ func (s *State) Describe(id string, version int16) kmsg.DescribeGroupsResponseGr
 	for _, m := range g.order {
 		d := kmsg.NewDescribeGroupsResponseGroupMember()
 		d.MemberID, d.InstanceID, d.ClientID, d.ClientHost = m.id, m.instance, m.clientID, m.host
-		d.ProtocolMetadata, d.MemberAssignment = []byte{}, []byte{}
+		d.ProtocolMetadata, d.MemberAssignment = []byte{}, append([]byte{}, m.assignment...)
 		if stable {
-			d.ProtocolMetadata, d.MemberAssignment = m.metadata(g.protocol), append([]byte{}, m.assignment...)
+			d.ProtocolMetadata = m.metadata(g.protocol)
 		}
 		r.Members = append(r.Members, d)
 	}
