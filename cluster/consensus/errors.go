@@ -12,6 +12,9 @@ import (
 // file.
 var ErrCorrupt = errors.New("control log is damaged")
 
+// ErrStranger says that the control log does not know this node.
+var ErrStranger = errors.New("control log belongs to another node")
+
 // forClient turns an error of raft into what a client should be told: look for
 // another controller when nothing was decided, or time out when that is not
 // known.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"github.com/mortisemq/mortise/cluster/metadata"
@@ -96,7 +98,11 @@ func (g *Group) start() error {
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, g.store.dir, err)
 	}
-	if !known {
+	if known {
+		if err := g.checkMember(transport); err != nil {
+			return err
+		}
+	} else {
 		alone := raft.Configuration{Servers: []raft.Server{{ID: c.LocalID, Address: address}}}
 		if err := raft.BootstrapCluster(c, g.store.logs, g.store.stable, g.store.snapshots, transport, alone); err != nil {
 			return fmt.Errorf("begin control log: %w", err)
@@ -108,6 +114,27 @@ func (g *Group) start() error {
 	g.running.Add(1)
 	go g.lead(address, transport)
 	return nil
+}
+
+// checkMember wants this node to be one of those that the control log names. It comes
+// before raft starts: a stranger would stand for election, at the cost of a term in the
+// log and lines that say nothing of the cause.
+func (g *Group) checkMember(transport raft.Transport) error {
+	c := g.config()
+	c.Logger = hclog.NewNullLogger() // the start itself tells the same
+	servers, err := raft.GetConfiguration(c, g.machine, g.store.logs, g.store.stable, g.store.snapshots, transport)
+	if err != nil {
+		return fmt.Errorf("%w: %s: members: %w", ErrCorrupt, g.store.dir, err)
+	}
+	var ids []string
+	for _, s := range servers.Servers {
+		if s.ID == c.LocalID {
+			return nil
+		}
+		ids = append(ids, string(s.ID))
+	}
+	return fmt.Errorf("%w: the one in %s is of node %s, and this is node %d: give this node its old node.id, or another data folder",
+		ErrStranger, g.store.dir, strings.Join(ids, ", "), g.options.NodeID)
 }
 
 // config is raft's config.

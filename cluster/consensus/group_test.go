@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -274,6 +275,33 @@ func TestAnotherClusterIDIsRefused(t *testing.T) {
 	if g, err := Open(Options{Dir: dir, NodeID: 1, ClusterID: "two"}); err == nil {
 		g.Close()
 		t.Error("the log of cluster one was opened for cluster two")
+	}
+}
+
+// A node that was given another's directory must find out before raft runs: not even a
+// line of it is logged, and the log has no term more than before.
+func TestAnotherNodeIDIsRefusedFirst(t *testing.T) {
+	dir := t.TempDir()
+	g := open(t, dir)
+	register(t, g)
+	term := g.raft.CurrentTerm()
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var lines bytes.Buffer
+	_, err := Open(Options{Dir: dir, NodeID: 2, Log: slog.New(slog.NewTextHandler(&lines, nil))})
+	if !errors.Is(err, ErrStranger) || !strings.Contains(err.Error(), "is of node 1, and this is node 2") {
+		t.Fatalf("%v, want ErrStranger with both ids", err)
+	}
+	if lines.Len() > 0 {
+		t.Errorf("logged beside the error: %s", &lines)
+	}
+	g = open(t, dir)
+	if err := g.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if now := g.raft.CurrentTerm(); now != term+1 {
+		t.Errorf("term %d after the next start, want %d", now, term+1)
 	}
 }
 
