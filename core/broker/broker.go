@@ -18,6 +18,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
 	"github.com/mortisemq/mortise/core/internal/retention"
+	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/internal/server"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/loglevel"
@@ -58,6 +59,8 @@ type Broker struct {
 	groups        *coordinator.Coordinator
 	listeners     []net.Listener // as Options.Listeners
 	epoch         kafka.BrokerEpoch
+	authorizer    *security.Authorizer
+	ruleWatch     func() // ends the watching of the cluster's rules
 	api           *api.API
 	server        *server.Server
 	retention     *retention.Scheduler

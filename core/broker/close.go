@@ -62,6 +62,10 @@ func (b *Broker) stopServing(ctx context.Context, note func(string, error)) {
 	if b.api != nil {
 		b.api.Close()
 	}
+	if b.authorizer != nil {
+		b.ruleWatch()
+		b.authorizer.Close()
+	}
 }
 
 // drain lets answers out and ends every connection.

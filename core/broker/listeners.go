@@ -19,6 +19,8 @@ type Listener struct {
 	// is the one of Address, port 0 the one that was bound.
 	AdvertisedHost string
 	AdvertisedPort int32
+
+	SASL *SASL // nil: clients are anonymous
 }
 
 // checkListeners returns all that is wrong with the listeners.
@@ -36,7 +38,7 @@ func checkListeners(listeners []Listener) error {
 			errs = append(errs, fmt.Errorf("two listeners are called %s", l.Name))
 		}
 		seen[l.Name] = true
-		errs = append(errs, l.check())
+		errs = append(errs, l.check(), l.SASL.check(l.Name))
 	}
 	return errors.Join(errs...)
 }

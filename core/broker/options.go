@@ -38,6 +38,8 @@ type Options struct {
 	Static config.Static
 	// Retention decides which segments may go; nil: none goes.
 	Retention storage.Retention
+	// Security says what clients may do; the zero value: everything.
+	Security Security
 
 	// AdminAddress is where the HTTP listener binds, host:port; empty: none.
 	AdminAddress string

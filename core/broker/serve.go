@@ -13,7 +13,6 @@ import (
 	"github.com/mortisemq/mortise/core/internal/retention"
 	"github.com/mortisemq/mortise/core/internal/server"
 	"github.com/mortisemq/mortise/core/meta"
-	"github.com/mortisemq/mortise/core/wire"
 )
 
 // Bounds of the handles of segments when Options.OpenFiles is 0.
@@ -40,16 +39,22 @@ func (b *Broker) serve() {
 	o := &b.options
 	c := b.config()
 	b.compact() // first: it compares its checkpoints with logs that did not grow yet
-	b.api = api.New(api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
+	b.authorize()
+	gate := b.newGate()
+	deps := api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
 		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Groups: b.groups,
-		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit()})
+		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit(), Gate: gate}
+	if b.authorizer != nil {
+		deps.Authorizer = b.authorizer
+	}
+	b.api = api.New(deps)
 	b.server = server.New(server.Options{Handler: b.api, Log: b.log("server"), Clock: o.Clock, Metrics: o.Metrics,
 		Limits: b.limits, Budget: quota.NewBudget(quota.Limit(c.QueuedMaxRequestBytes)),
 		Versions: b.api.Versions, Nature: nature, HTTPHint: b.httpHint()})
 	for n, l := range b.listeners {
 		name := o.Listeners[n].Name
 		b.serving.Go(func() {
-			if err := b.server.Serve(l, name, wire.AnonymousIdentity()); err != nil && !errors.Is(err, net.ErrClosed) {
+			if err := b.server.Serve(l, name, gate.First(name)); err != nil && !errors.Is(err, net.ErrClosed) {
 				o.Log.Error("listener ended", "name", name, "error", err)
 			}
 		})

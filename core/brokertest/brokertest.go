@@ -41,6 +41,8 @@ type Options struct {
 	Clock     clock.Clock
 	Log       *slog.Logger // nil: the test's log
 	Admin     bool         // with the admin listener
+	SASL      *broker.SASL // nil: clients are anonymous
+	Security  broker.Security
 }
 
 // Broker is a broker of a test. Its methods belong to the test's goroutine,
@@ -89,7 +91,8 @@ func (b *Broker) start() {
 	b.t.Helper()
 	o := broker.Options{FS: b.options.FS, Net: b.net, Clock: b.options.Clock, Log: b.options.Log,
 		NodeID: self, LogDirs: b.options.LogDirs, Static: b.options.Static, Retention: b.options.Retention,
-		Listeners: []broker.Listener{{Name: listenerName, Address: b.address}},
+		Listeners: []broker.Listener{{Name: listenerName, Address: b.address, SASL: b.options.SASL}},
+		Security:  b.options.Security,
 		Control:   b.Control, Registrar: b.Control}
 	if b.options.Admin {
 		o.AdminAddress = "127.0.0.1:0"

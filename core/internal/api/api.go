@@ -98,7 +98,7 @@ func (a *API) Handle(r *wire.Request) {
 	if !a.admit(r) {
 		return
 	}
-	if r.Key == wire.KeyToken {
+	if r.Key == wire.KeyToken && r.Conn.ExpectsTokens() {
 		a.saslToken(r)
 		return
 	}

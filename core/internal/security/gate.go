@@ -25,12 +25,13 @@ type Listener struct {
 	SecurityProtocol string   // SASL_PLAINTEXT
 	Mechanisms       []string // enabled; Plain is the one that there is
 	Authenticator    auth.Authenticator
+	SuperUsers       bool // the authenticator may say that a client is a reserved principal
 }
 
 // GateOptions make a Gate. All but Log and Metrics are required.
 type GateOptions struct {
 	Listeners []Listener // those that need authentication
-	// Reserved says that no plugin may make a client this principal.
+	// Reserved says that only a listener with SuperUsers may have this principal.
 	Reserved func(principal string) bool
 	// MaxReauth is after how long clients must authenticate anew
 	// (connections.max.reauth.ms); 0: never. It is asked for each session.
@@ -222,7 +223,7 @@ func (g *Gate) verify(ctx context.Context, c *wire.ConnInfo, l *Listener, p plai
 	case subtle.ConstantTimeCompare(nonce, r.Nonce) != 1:
 		return auth.Result{}, fmt.Errorf("the answer is to another question: its nonce differs")
 	}
-	if err := g.plausible(&r); err != nil {
+	if err := g.plausible(l, &r); err != nil {
 		return auth.Result{}, err
 	}
 	g.accepted.put(key, r, now)

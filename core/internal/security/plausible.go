@@ -18,7 +18,7 @@ const (
 )
 
 // plausible says why an acceptance is not believed, and clamps its times.
-func (g *Gate) plausible(r *auth.Result) error {
+func (g *Gate) plausible(l *Listener, r *auth.Result) error {
 	for _, s := range append([]string{r.PrincipalType, r.PrincipalName}, r.Groups...) {
 		if s == "" || len(s) > nameMax || !utf8.ValidString(s) {
 			return fmt.Errorf("a principal or group with the name %.64q, want 1 to %d bytes of UTF-8", s, nameMax)
@@ -32,8 +32,8 @@ func (g *Gate) plausible(r *auth.Result) error {
 		return fmt.Errorf("%d groups, want at most %d", len(r.Groups), groupsMax)
 	case r.Lifetime < 0:
 		return errors.New("a credential that has expired was accepted")
-	case principal == wire.Anonymous, r.PrincipalName == auth.Wildcard, g.opt.Reserved(principal):
-		return fmt.Errorf("the principal %.64q, which no plugin may give", principal)
+	case principal == wire.Anonymous, r.PrincipalName == auth.Wildcard, !l.SuperUsers && g.opt.Reserved(principal):
+		return fmt.Errorf("the principal %.64q, which this authenticator may not give", principal)
 	}
 	r.CacheTTL = min(max(r.CacheTTL, 0), auth.MaxAcceptTTL)
 	if r.Lifetime > 0 {

@@ -1,0 +1,90 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mortisemq/mortise/core/internal/security"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
+)
+
+// SASL says how the clients of a listener authenticate.
+type SASL struct {
+	Mechanisms    []string // PLAIN
+	Authenticator auth.Authenticator
+	// SuperUsers believes the authenticator when it says that a client is a super
+	// user. A plugin that the operator did not write is not trusted with that.
+	SuperUsers bool
+}
+
+// Authorizer is one of those that say what clients may do.
+type Authorizer = security.Link
+
+// Security is who may do what.
+type Security struct {
+	// SuperUsers may do everything: User:admin for example.
+	SuperUsers []string
+	// Authorizers are asked in this order until one does not abstain; none: everybody
+	// may do everything.
+	Authorizers []Authorizer
+}
+
+// check returns what is wrong with the listeners' SASL.
+func (s *SASL) check(listener string) error {
+	switch {
+	case s == nil:
+		return nil
+	case s.Authenticator == nil:
+		return fmt.Errorf("listener %s: SASL without an authenticator", listener)
+	case len(s.Mechanisms) == 0:
+		return fmt.Errorf("listener %s: SASL without a mechanism", listener)
+	}
+	var errs []error
+	for _, m := range s.Mechanisms {
+		if m != security.Plain {
+			errs = append(errs, fmt.Errorf("listener %s: SASL mechanism %q: there is %s", listener, m, security.Plain))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// newGate makes what finds out who clients are.
+func (b *Broker) newGate() *security.Gate {
+	o := &b.options
+	var listeners []security.Listener
+	for _, l := range o.Listeners {
+		if l.SASL != nil {
+			listeners = append(listeners, security.Listener{Name: l.Name, SecurityProtocol: "SASL_PLAINTEXT",
+				Mechanisms: l.SASL.Mechanisms, Authenticator: l.SASL.Authenticator, SuperUsers: l.SASL.SuperUsers})
+		}
+	}
+	return security.NewGate(security.GateOptions{Listeners: listeners, Reserved: b.superUser,
+		MaxReauth: func() time.Duration { return time.Duration(b.config().MaxReauthMS) * time.Millisecond },
+		Clock:     o.Clock, Log: b.log("security"), Metrics: o.Metrics})
+}
+
+// superUser says whether a principal may do everything.
+func (b *Broker) superUser(principal string) bool {
+	return slices.Contains(b.options.Security.SuperUsers, principal)
+}
+
+// authorize begins to ask authorizers, who get the cluster's rules as they change.
+func (b *Broker) authorize() {
+	o := &b.options
+	if len(o.Security.Authorizers) == 0 {
+		return
+	}
+	b.authorizer = security.NewAuthorizer(security.AuthorizerOptions{Chain: o.Security.Authorizers, SuperUser: b.superUser,
+		Clock: o.Clock, Log: b.log("security"), Metrics: o.Metrics})
+	first, epoch := true, uint64(0)
+	b.ruleWatch = o.Control.Watch(func(i *meta.Image) {
+		if !first && i.ACLEpoch == epoch {
+			return
+		}
+		first, epoch = false, i.ACLEpoch
+		b.authorizer.SetRules(i.ACLEpoch, slices.Collect(i.ACLs()))
+	})
+}
