@@ -5,6 +5,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/internal/admin"
 	"github.com/mortisemq/mortise/core/internal/compaction"
+	"github.com/mortisemq/mortise/core/internal/future"
 	"github.com/mortisemq/mortise/core/internal/lag"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
@@ -14,6 +15,7 @@ import (
 type shown struct {
 	dirs       atomic.Pointer[logdir.Set]
 	roles      atomic.Pointer[reconcile.Roles]
+	moves      atomic.Pointer[future.Mover]
 	lags       atomic.Pointer[lag.Lags]
 	compaction atomic.Pointer[compaction.Scheduler]
 }

@@ -153,9 +153,6 @@ func (l *Log) closeClean() error {
 	return err
 }
 
-// deletedNameMax is the longest name of a folder; Kafka cuts the topic for it.
-const deletedNameMax = 255
-
 // Delete removes the log: its folder is renamed at once, so that the name is free,
 // and then removed. What can't be removed is logged; the owner of the log
 // directory finds it by its name at the next start.
@@ -166,12 +163,7 @@ func (l *Log) Delete() error {
 	defer l.syncing.Unlock()
 	l.stop()
 	from := l.dir.Path()
-	suffix := fmt.Sprintf("-%d.%x-delete", l.tp.Partition, [16]byte(kafka.NewTopicID()))
-	topic := l.tp.Topic
-	if most := deletedNameMax - len(suffix); len(topic) > most {
-		topic = topic[:most]
-	}
-	to := filepath.Join(filepath.Dir(from), topic+suffix)
+	to := filepath.Join(filepath.Dir(from), l.tp.DeletedName(kafka.NewTopicID()))
 	err := l.fs.Rename(from, to)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return l.storageError(fmt.Errorf("delete log: %w", err))

@@ -51,6 +51,20 @@ func (tp TopicPartition) String() string {
 	return tp.Topic + "-" + strconv.Itoa(int(tp.Partition))
 }
 
+// FolderNameMax is the longest name of a folder in bytes.
+const FolderNameMax = 255
+
+// DeletedName is the name of the partition's folder once it is deleted,
+// TOPIC-PARTITION.UUID-delete, with a topic that is cut where it must be.
+func (tp TopicPartition) DeletedName(unique TopicID) string {
+	suffix := fmt.Sprintf("-%d.%x-delete", tp.Partition, [16]byte(unique))
+	topic := tp.Topic
+	if most := FolderNameMax - len(suffix); len(topic) > most {
+		topic = topic[:most]
+	}
+	return topic + suffix
+}
+
 // TopicID is a topic's UUID: 16 raw bytes on the wire, unpadded URL-safe base64
 // in text. A topic that is deleted and made again gets another id.
 type TopicID [16]byte

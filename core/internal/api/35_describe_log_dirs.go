@@ -15,12 +15,11 @@ import (
 // DescribeLogDirs (key 35), versions 1–5.
 //
 // Behaviour: every log directory with its logs, their sizes and how full the file
-// system is; null topics mean all. A directory that is offline has
-// KAFKA_STORAGE_ERROR and no logs. It asks the file system, so it leaves the
-// connection's goroutine.
+// system is; null topics mean all. Copies of logs that move here (key 34) are there
+// with how far they are behind. A directory that is offline has KAFKA_STORAGE_ERROR
+// and no logs. It asks the file system, so it leaves the connection's goroutine.
 //
-// Not done: future logs (moving between directories, key 34) and cordoned
-// directories (version 5); there are none.
+// Not done: cordoned directories (version 5); there are none.
 
 // describeLogDirs answers key 35.
 func (a *API) describeLogDirs(r *wire.Request) {
@@ -38,7 +37,7 @@ func (a *API) describeLogDirs(r *wire.Request) {
 	a.later(r, func(context.Context) {
 		wanted := wantedLogs(&q)
 		for _, d := range a.deps.Dirs.Dirs() {
-			resp.Dirs = append(resp.Dirs, describeDir(d, wanted))
+			resp.Dirs = append(resp.Dirs, a.describeDir(d, wanted))
 		}
 		r.ReplyMessage(resp)
 	})
@@ -59,7 +58,7 @@ func wantedLogs(q *kmsg.DescribeLogDirsRequest) map[kafka.TopicPartition]bool {
 }
 
 // describeDir describes one directory.
-func describeDir(d *logdir.Dir, wanted map[kafka.TopicPartition]bool) kmsg.DescribeLogDirsResponseDir {
+func (a *API) describeDir(d *logdir.Dir, wanted map[kafka.TopicPartition]bool) kmsg.DescribeLogDirsResponseDir {
 	out := kmsg.NewDescribeLogDirsResponseDir()
 	out.Dir = d.Path
 	if d.Offline() != nil {
@@ -70,11 +69,18 @@ func describeDir(d *logdir.Dir, wanted map[kafka.TopicPartition]bool) kmsg.Descr
 		out.TotalBytes, out.UsableBytes = int64(u.Total), int64(u.Available)
 	}
 	replicas := d.Replicas()
-	slices.SortFunc(replicas, func(x, y logdir.Replica) int {
-		a, b := x.TopicPartition(), y.TopicPartition()
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	logs := len(replicas)
+	replicas = append(replicas, d.Futures()...)
+	order := make([]int, len(replicas))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		a, b := replicas[x].TopicPartition(), replicas[y].TopicPartition()
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(x, y))
 	})
-	for _, l := range replicas {
+	for _, i := range order {
+		l := replicas[i]
 		tp := l.TopicPartition()
 		if wanted != nil && !wanted[tp] {
 			continue
@@ -87,8 +93,23 @@ func describeDir(d *logdir.Dir, wanted map[kafka.TopicPartition]bool) kmsg.Descr
 		t := &out.Topics[len(out.Topics)-1]
 		p := kmsg.NewDescribeLogDirsResponseDirTopicPartition()
 		p.Partition, p.Size = tp.Partition, l.SizeBytes()
-		p.OffsetLag = max(int64(l.HighWatermark()-l.EndOffset()), 0)
+		p.IsFuture = i >= logs
+		p.OffsetLag = a.offsetLag(l, p.IsFuture)
 		t.Partitions = append(t.Partitions, p)
 	}
 	return out
+}
+
+// offsetLag is how far a log is behind what is committed, or a copy behind its log.
+func (a *API) offsetLag(l logdir.Replica, isFuture bool) int64 {
+	until := l.HighWatermark()
+	if isFuture {
+		tp := l.TopicPartition()
+		p, _ := a.deps.Roles.ByName(tp.Topic, tp.Partition)
+		if p == nil || p.Log() == nil {
+			return 0
+		}
+		until = p.EndOffset()
+	}
+	return max(int64(until-l.EndOffset()), 0)
 }

@@ -1,8 +1,10 @@
 package compaction
 
 import (
+	"fmt"
 	"sync"
 
+	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
@@ -17,7 +19,7 @@ type checkpoints struct {
 
 // seen is what was known of a log when its checkpoint was last looked at.
 type seen struct {
-	p           *partition.Partition
+	log         *commitlog.Log
 	truncations uint64
 }
 
@@ -30,19 +32,21 @@ func newCheckpoints() *checkpoints {
 
 // of is up to where the log of p was compacted, NoOffset when it is not known. After a
 // truncation all of it counts as dirty: a tombstone that came again must not be taken
-// for one that was dealt with.
+// for one that was dealt with. So it does after a move to another directory: the copy
+// may be older than the last pass.
 func (c *checkpoints) of(p *partition.Partition) (kafka.Offset, error) {
-	now := seen{p, p.Log().Truncations()}
+	log, dir := p.Home()
+	now := seen{log, log.Truncations()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tp, offsets := p.TopicPartition(), c.dir(p.Dir())
+	tp, offsets := p.TopicPartition(), c.dir(dir)
 	old, known := c.logs[tp]
 	c.logs[tp] = now
 	o, ok := offsets[tp]
 	if known && old != now && ok { // written at once: the broker may be killed, and the log grow beyond it
 		delete(offsets, tp)
 		ok = false
-		if err := p.Dir().WriteCompacted(offsets); err != nil {
+		if err := dir.WriteCompacted(offsets); err != nil {
 			return kafka.NoOffset, err
 		}
 	}
@@ -72,16 +76,32 @@ func (c *checkpoints) dir(d *logdir.Dir) map[kafka.TopicPartition]kafka.Offset {
 	return offsets
 }
 
-// set writes down up to where the log of p was compacted, and forgets logs that have
-// left its directory.
-func (c *checkpoints) set(p *partition.Partition, o kafka.Offset) error {
+// forget drops what is known of a name in a directory: another log gets it.
+func (c *checkpoints) forget(d *logdir.Dir, tp kafka.TopicPartition) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	offsets := c.dir(d)
+	if _, known := offsets[tp]; !known {
+		return nil
+	}
+	delete(offsets, tp)
+	return d.WriteCompacted(offsets)
+}
+
+// set writes down up to where a log of p was compacted, and forgets logs that have
+// left its directory. A log that p has left meanwhile is ErrChanged.
+func (c *checkpoints) set(p *partition.Partition, of *commitlog.Log, o kafka.Offset) error {
+	log, dir := p.Home()
+	if log != of {
+		return fmt.Errorf("%s: moved while it was compacted: %w", p.TopicPartition(), commitlog.ErrChanged)
+	}
 	here := map[kafka.TopicPartition]bool{}
-	for _, r := range p.Dir().Replicas() {
+	for _, r := range dir.Replicas() {
 		here[r.TopicPartition()] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	offsets := c.dir(p.Dir())
+	offsets := c.dir(dir)
 	for tp := range offsets {
 		if !here[tp] {
 			delete(offsets, tp)
@@ -89,5 +109,5 @@ func (c *checkpoints) set(p *partition.Partition, o kafka.Offset) error {
 		}
 	}
 	offsets[p.TopicPartition()] = o
-	return p.Dir().WriteCompacted(offsets)
+	return dir.WriteCompacted(offsets)
 }

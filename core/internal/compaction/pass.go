@@ -7,6 +7,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/throttle"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
 )
@@ -29,7 +30,7 @@ type pass struct {
 	segments     *commitlog.Rewriter
 	dirty, upper kafka.Offset
 	nowMS        int64
-	throttle     *throttle
+	throttle     *throttle.Rate
 	offsets      *offsetMap
 	limits       limits
 	stats        *stats
@@ -115,7 +116,7 @@ func (p *pass) mapBatch(b record.Batch, txns *transactions) error {
 	if b.BaseOffset() >= p.upper {
 		return errEnd
 	}
-	if err := p.throttle.wait(p.ctx, len(b)); err != nil {
+	if err := p.throttle.Wait(p.ctx, len(b)); err != nil {
 		return err
 	}
 	p.stats.read += int64(len(b))

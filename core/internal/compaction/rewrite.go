@@ -64,7 +64,7 @@ func (w *rewriting) copy(first, last int) error {
 
 // batch copies what stays of one batch.
 func (w *rewriting) batch(b record.Batch) error {
-	if err := w.throttle.wait(w.ctx, len(b)); err != nil {
+	if err := w.throttle.Wait(w.ctx, len(b)); err != nil {
 		return err
 	}
 	w.stats.read += int64(len(b))
@@ -86,7 +86,7 @@ func (w *rewriting) batch(b record.Batch) error {
 
 // write adds a batch to the new segment.
 func (w *rewriting) write(b record.Batch) error {
-	if err := w.throttle.wait(w.ctx, len(b)); err != nil {
+	if err := w.throttle.Wait(w.ctx, len(b)); err != nil {
 		return err
 	}
 	w.stats.written += int64(len(b))

@@ -11,6 +11,7 @@ import (
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/throttle"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
 	"github.com/mortisemq/mortise/core/vfs"
@@ -122,7 +123,7 @@ func (r *rig) compact() error {
 	}
 	p := pass{
 		ctx: context.Background(), log: r.log, topic: &r.topic, dirty: r.dirty, upper: upper, nowMS: clock.Millis(r.clock.Now()),
-		throttle: &throttle{clock: r.clock, rate: math.Inf(1)}, limits: r.limits, stats: &r.stats,
+		throttle: throttle.New(r.clock), limits: r.limits, stats: &r.stats,
 	}
 	end, err := p.run()
 	if err == nil {

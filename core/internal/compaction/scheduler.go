@@ -14,7 +14,10 @@ import (
 
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/internal/throttle"
+	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/metrics"
 )
 
@@ -44,7 +47,7 @@ type Options struct {
 type Scheduler struct {
 	o        Options
 	done     *checkpoints
-	throttle *throttle
+	throttle *throttle.Rate
 	metrics  schedulerMetrics
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -69,7 +72,7 @@ func New(o Options) *Scheduler {
 		o.Metrics = metrics.NewRegistry()
 	}
 	s := &Scheduler{o: o, done: newCheckpoints(), metrics: newMetrics(o.Metrics), failed: map[*partition.Partition]error{}}
-	s.throttle = &throttle{clock: o.Clock}
+	s.throttle = throttle.New(o.Clock)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -124,7 +127,7 @@ func (s *Scheduler) Run() int {
 	defer s.round.Unlock()
 	queue := s.due()
 	c := s.o.Config()
-	s.throttle.setRate(max(c.BytesPerSecond, bytesPerSecondMin))
+	s.throttle.Set(max(c.BytesPerSecond, bytesPerSecondMin))
 	threads := max(1, min(c.Threads, len(queue)))
 	work := make(chan candidate, len(queue))
 	for _, q := range queue {
@@ -208,21 +211,28 @@ func (s *Scheduler) examine(p *partition.Partition) (candidate, bool, error) {
 	if !p.Config().Topic.CleanupDelete {
 		s.o.Log.Warn("compaction begins anew: its checkpoint lies outside of the log", "partition", p.TopicPartition().String(), "from", int64(c.dirty))
 	}
-	return c, reset, s.done.set(p, c.dirty)
+	return c, reset, s.done.set(p, log, c.dirty)
 }
 
 // compact does one pass, and reports whether the log was compacted further.
 func (s *Scheduler) compact(c candidate, l limits) bool {
 	begin := s.o.Clock.Now()
 	var st stats
+	log, dir := c.p.Home()
 	p := pass{
-		ctx: s.ctx, log: c.p.Log(), topic: c.p.Config().Topic, dirty: c.dirty, upper: c.upper,
+		ctx: s.ctx, log: log, topic: c.p.Config().Topic, dirty: c.dirty, upper: c.upper,
 		nowMS: clock.Millis(begin), throttle: s.throttle, limits: l, stats: &st,
 	}
 	end, err := p.run()
 	s.metrics.count(&st)
 	if err == nil {
-		err = s.done.set(c.p, end)
+		err = s.done.set(c.p, log, end)
+	}
+	if err != nil && c.p.Log() != log { // it moved to another directory meanwhile: no fault of that one
+		if errors.Is(err, commitlog.ErrStorage) {
+			dir.Failed(fmt.Sprintf("compaction of %s", c.p.TopicPartition()), err)
+		}
+		return false
 	}
 	if err != nil {
 		s.fault(c.p, err)
@@ -234,6 +244,9 @@ func (s *Scheduler) compact(c candidate, l limits) bool {
 		"segments", st.segments, "now", st.after, "keys", st.mapEntries, "took", s.o.Clock.Now().Sub(begin))
 	return end > c.dirty
 }
+
+// Forget drops the checkpoint of a name in a directory, because another log gets it.
+func (s *Scheduler) Forget(d *logdir.Dir, tp kafka.TopicPartition) error { return s.done.forget(d, tp) }
 
 // fault decides what an error means. The log or the broker going away is none; a full
 // disk passes; a log that failed takes its directory offline, as any I/O does; anything

@@ -270,7 +270,7 @@ func (b *bench) failedSeries() string {
 func TestCheckpointBeyondTheLogIsReset(t *testing.T) {
 	b := newBench(t, vfs.NewMem(), "t")
 	b.fill(0, 10)
-	if err := b.s.done.set(b.all[0], 1000); err != nil {
+	if err := b.s.done.set(b.all[0], b.all[0].Log(), 1000); err != nil {
 		t.Fatal(err)
 	}
 	b.stop()

@@ -118,7 +118,7 @@ func (d *Dir) takeOffline(op string, cause error) {
 	}
 	d.set.offlineDirs.Add(1)
 	d.set.log.Error("log directory goes offline; its partitions answer KAFKA_STORAGE_ERROR until a restart", "dir", d.Path, "op", op, "err", cause)
-	for _, r := range d.Replicas() {
+	for _, r := range append(d.Replicas(), d.Futures()...) {
 		r.DirectoryFailed()
 	}
 	if d.set.onOffline != nil {

@@ -13,6 +13,10 @@
 //	.mortise-reserve                   space that a full disk gives back, so that deletion and
 //	                                   shutdown can write what they must
 //
+// A log that moves here from another directory is copied into TOPIC-PARTITION.UUID-future
+// (KIP-113) and renamed when the copy is whole. A crash can leave the log under its own
+// name in both directories then: the one that ends later has all that was acknowledged.
+//
 // It knows logs by the Replica interface alone; it must not know roles, requests
 // or what a segment looks like.
 //

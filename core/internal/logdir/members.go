@@ -16,6 +16,7 @@ type members struct {
 	replicas map[kafka.TopicPartition]Replica  // open
 	kept     map[kafka.TopicPartition]struct{} // found at the start and not open: what the files say of them is carried over
 	stale    map[kafka.TopicPartition]struct{} // gone, and maybe in the files still
+	futures  map[kafka.TopicPartition]Replica  // copies that will take a log's place; the files do not have them
 	unclean  bool                              // a log did not close as a clean stop wants it
 }
 
@@ -33,8 +34,8 @@ var checkpointFiles = [...]string{
 
 func newMembers() members {
 	return members{
-		replicas: map[kafka.TopicPartition]Replica{},
-		kept:     map[kafka.TopicPartition]struct{}{}, stale: map[kafka.TopicPartition]struct{}{},
+		replicas: map[kafka.TopicPartition]Replica{}, futures: map[kafka.TopicPartition]Replica{},
+		kept: map[kafka.TopicPartition]struct{}{}, stale: map[kafka.TopicPartition]struct{}{},
 	}
 }
 
@@ -119,11 +120,11 @@ func (m *members) all() []Replica {
 	return all
 }
 
-// count is the number of logs.
+// count is the number of logs, those that are being copied here among them.
 func (d *Dir) count() int {
 	d.members.mu.Lock()
 	defer d.members.mu.Unlock()
-	return len(d.members.replicas)
+	return len(d.members.replicas) + len(d.members.futures)
 }
 
 // RecoveryPoint is the checkpointed end of what was flushed; NoOffset: unknown. As

@@ -22,6 +22,10 @@ func (s *Set) scan(d *Dir) error {
 			s.deleted = append(s.deleted, path.Join(d.Path, name))
 			continue
 		}
+		if tp, ok := parseFuture(name); ok {
+			s.futures = append(s.futures, Future{Dir: d, TP: tp, Path: path.Join(d.Path, name)})
+			continue
+		}
 		tp, ok := parseName(name)
 		if !ok {
 			s.log.Warn("not a partition directory; left alone", "dir", d.Path, "name", name)
@@ -29,7 +33,10 @@ func (s *Set) scan(d *Dir) error {
 		}
 		d.members.found(tp)
 		if first, twice := s.found[tp]; twice {
-			s.log.Error("a partition is in two log directories; the first is used", "partition", tp.String(), "first", first.Path, "second", d.Path)
+			if s.twins[tp] == nil {
+				s.twins[tp] = []*Dir{first}
+			}
+			s.twins[tp] = append(s.twins[tp], d)
 			continue
 		}
 		s.found[tp] = d
@@ -100,8 +107,17 @@ func (s *Set) SetAside(d *Dir, tp kafka.TopicPartition) (string, error) {
 	return to, s.fs.SyncDir(d.Path)
 }
 
-// Place chooses the directory for a new log: the one with the fewest logs.
-func (s *Set) Place() (*Dir, error) {
+// Place chooses the directory for a new log of tp: the one that was preferred, or the
+// one with the fewest logs.
+func (s *Set) Place(tp kafka.TopicPartition) (*Dir, error) {
+	if d := s.takePreferred(tp); d != nil && d.Offline() == nil {
+		return d, nil
+	}
+	return s.emptiest()
+}
+
+// emptiest is the directory with the fewest logs.
+func (s *Set) emptiest() (*Dir, error) {
 	var best *Dir
 	least := 0
 	for _, d := range s.dirs {

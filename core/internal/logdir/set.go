@@ -48,6 +48,8 @@ type Set struct {
 	onOffline func(*Dir)
 	dirs      []*Dir
 	found     map[kafka.TopicPartition]*Dir
+	twins     map[kafka.TopicPartition][]*Dir // found in more than one directory
+	futures   []Future
 	deleted   []string // left by an earlier deletion
 
 	// Recovery is how far the opening of the logs has come.
@@ -60,9 +62,10 @@ type Set struct {
 	encoder    encoder    // guarded by checkpoint
 	ticks      int        // guarded by checkpoint
 
-	mu     sync.Mutex
-	timer  clock.Timer
-	closed bool
+	mu        sync.Mutex
+	timer     clock.Timer
+	closed    bool
+	preferred map[kafka.TopicPartition]*Dir // for logs that are not there yet; guarded by mu
 }
 
 // Recovery counts logs and bytes while the broker starts. Readers may look at
@@ -95,7 +98,7 @@ func Open(o Options) (*Set, error) {
 			d.takeOffline("open", err)
 		}
 	}
-	if _, err := s.Place(); err != nil {
+	if _, err := s.emptiest(); err != nil {
 		errs := []error{err}
 		for _, d := range s.dirs {
 			errs = append(errs, d.Offline())
@@ -120,7 +123,8 @@ func newSet(o Options) *Set {
 	s := &Set{
 		fs: o.FS, clock: o.Clock, log: o.Log, start: o.Clock.Now(),
 		interval: o.CheckpointInterval, reserve: o.ReserveBytes, onOffline: o.OnOffline,
-		found:       map[kafka.TopicPartition]*Dir{},
+		found: map[kafka.TopicPartition]*Dir{}, twins: map[kafka.TopicPartition][]*Dir{},
+		preferred:   map[kafka.TopicPartition]*Dir{},
 		offlineDirs: o.Metrics.Gauge("mortise_logdir_offline_dirs", "Log directories that are offline since an I/O error."),
 		handleLimit: o.Metrics.Counter("mortise_logdir_file_handle_errors_total", "Opens that failed because the process has no file handle left."),
 	}

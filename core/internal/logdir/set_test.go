@@ -208,7 +208,7 @@ func TestIOErrorTakesOnlyItsDirectoryOffline(t *testing.T) {
 	if ra.failures != 1 || rb.failures != 0 {
 		t.Fatalf("told %d and %d times, want once and never", ra.failures, rb.failures)
 	}
-	if d, err := s.Place(); err != nil || d != b {
+	if d, err := s.Place(kafka.TopicPartition{}); err != nil || d != b {
 		t.Fatalf("a new log goes to %v, %v, want the directory that works", d, err)
 	}
 }

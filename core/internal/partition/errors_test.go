@@ -38,10 +38,7 @@ func TestEveryErrorOfTheLogHasItsCode(t *testing.T) {
 		r := newRig(t, vfs.OS(), nil)
 		r.lead(0)
 		err := fmt.Errorf("t-0: %w", c.err)
-		if got := r.p.appendFailed(err); got.Code != c.code || got.Base != kafka.NoOffset {
-			t.Errorf("append with %s: %+v, want %s", name, got, c.code)
-		}
-		if got := r.p.logFailed("read", err); got != c.code {
+		if got := r.p.at().logFailed("read", err); got != c.code {
 			t.Errorf("read with %s: %s, want %s", name, got, c.code)
 		}
 		if down := r.p.Dir().Offline(); (down != nil) != c.offline {
@@ -66,8 +63,8 @@ func TestErrorsThatAreNotTheLogs(t *testing.T) {
 	} {
 		r := newRig(t, vfs.OS(), nil)
 		r.lead(0)
-		if got := r.p.appendFailed(c.err); got.Code != c.code {
-			t.Errorf("append with %v: %s, want %s", c.err, got.Code, c.code)
+		if got := r.p.at().logFailed("append", c.err); got != c.code {
+			t.Errorf("append with %v: %s, want %s", c.err, got, c.code)
 		}
 		if down := r.p.Dir().Offline(); (down != nil) != c.offline {
 			t.Errorf("after %v the directory is offline: %v", c.err, down)

@@ -43,14 +43,14 @@ func (f *Fetched) fail(code kafka.ErrorCode) {
 //
 // Hot: per partition and request. 0 allocs but the log's pooled Range.
 func (p *Partition) Fetch(q *Fetch, out *Fetched) {
-	role := p.role.Load()
+	role, h := p.role.Load(), p.at()
 	out.fail(p.admitReader(role, q.Epoch))
 	if out.Code != kafka.None {
 		return
 	}
-	start, end, hw := p.log.StartOffset(), p.log.EndOffset(), p.HighWatermark()
+	start, end, hw := h.log.StartOffset(), h.log.EndOffset(), p.HighWatermark()
 	lso := p.lastStable(hw)
-	if p.diverged(q, out) {
+	if diverged(h.log, q, out) {
 		if out.Code == kafka.None {
 			out.HighWatermark, out.LastStable, out.LogStart = hw, lso, start
 		}
@@ -68,33 +68,34 @@ func (p *Partition) Fetch(q *Fetch, out *Fetched) {
 	if q.From >= upper {
 		return
 	}
-	p.read(q, upper, out)
+	if err := h.read(q, upper, out); p.left(h, err) {
+		p.Fetch(q, out)
+	} else if err != nil {
+		out.fail(h.logFailed("read", err))
+	}
 }
 
 // read fills in the records below upper.
-func (p *Partition) read(q *Fetch, upper kafka.Offset, out *Fetched) {
+func (h *home) read(q *Fetch, upper kafka.Offset, out *Fetched) error {
 	var s commitlog.Slice
 	var err error
 	o := commitlog.ReadOptions{MaxBytes: q.MaxBytes, Upper: upper, MinOne: q.MinOne}
 	if q.Committed {
-		s, out.Aborted, err = p.log.ReadCommitted(q.From, o)
+		s, out.Aborted, err = h.log.ReadCommitted(q.From, o)
 	} else {
-		s, err = p.log.Read(q.From, o)
-	}
-	if err != nil {
-		out.fail(p.logFailed("read", err))
-		return
+		s, err = h.log.Read(q.From, o)
 	}
 	out.Range = s.Range
+	return err
 }
 
 // diverged compares the reader's history with ours (KIP-595's DivergingEpoch) and
 // reports whether the answer is ready.
-func (p *Partition) diverged(q *Fetch, out *Fetched) bool {
+func diverged(log *commitlog.Log, q *Fetch, out *Fetched) bool {
 	if q.LastEpoch < 0 {
 		return false
 	}
-	epoch, end := p.log.EpochEnd(q.LastEpoch)
+	epoch, end := log.EpochEnd(q.LastEpoch)
 	switch {
 	case epoch < 0 || end < 0:
 		out.fail(kafka.ErrOffsetOutOfRange)

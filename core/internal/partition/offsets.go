@@ -46,8 +46,9 @@ func (p *Partition) ListOffset(timestamp int64, view View, claimed kafka.LeaderE
 	upper := p.upper(view)
 	switch timestamp {
 	case Earliest, EarliestLocal:
-		start := p.log.StartOffset()
-		return Found{Offset: start, Timestamp: -1, Epoch: p.log.EpochOf(start)}, kafka.None
+		log := p.Log()
+		start := log.StartOffset()
+		return Found{Offset: start, Timestamp: -1, Epoch: log.EpochOf(start)}, kafka.None
 	case LatestTiered, EarliestPendingUpload:
 		return nothing, kafka.None // nothing is tiered here
 	}
@@ -59,10 +60,29 @@ func (p *Partition) ListOffset(timestamp int64, view View, claimed kafka.LeaderE
 	switch timestamp {
 	case Latest:
 		return Found{Offset: upper, Timestamp: -1, Epoch: role.Epoch}, kafka.None
-	case MaxTimestamp:
-		return p.found(p.log.MaxTimestampOffset(upper))
 	}
-	return p.found(p.log.OffsetForTimestamp(timestamp, upper))
+	for {
+		h := p.at()
+		at, ok, err := h.lookUp(timestamp, upper)
+		switch {
+		case p.left(h, err):
+		case err != nil:
+			return nothing, h.logFailed("look up", err)
+		case !ok:
+			return nothing, kafka.None
+		default:
+			return Found(at), kafka.None
+		}
+	}
+}
+
+// lookUp finds an offset below upper by timestamp, or with MaxTimestamp that of the
+// largest one.
+func (h *home) lookUp(timestamp int64, upper kafka.Offset) (commitlog.TimeOffset, bool, error) {
+	if timestamp == MaxTimestamp {
+		return h.log.MaxTimestampOffset(upper)
+	}
+	return h.log.OffsetForTimestamp(timestamp, upper)
 }
 
 // upper is the exclusive end of a view.
@@ -71,20 +91,9 @@ func (p *Partition) upper(v View) kafka.Offset {
 	case Committed:
 		return p.LastStable()
 	case Everything:
-		return p.log.EndOffset()
+		return p.EndOffset()
 	}
 	return p.HighWatermark()
-}
-
-// found turns a lookup of the log into an answer.
-func (p *Partition) found(at commitlog.TimeOffset, ok bool, err error) (Found, kafka.ErrorCode) {
-	if err != nil {
-		return nothing, p.logFailed("look up", err)
-	}
-	if !ok {
-		return nothing, kafka.None
-	}
-	return Found(at), kafka.None
 }
 
 // EpochEnd answers OffsetForLeaderEpoch: the largest epoch ≤ requested and where
@@ -94,9 +103,9 @@ func (p *Partition) EpochEnd(requested, claimed kafka.LeaderEpoch) (kafka.Leader
 		return kafka.NoLeaderEpoch, kafka.NoOffset, code
 	}
 	if requested < kafka.NoLeaderEpoch { // before every epoch: Kafka answers with the first one's start
-		return requested, p.log.StartOffset(), kafka.None
+		return requested, p.StartOffset(), kafka.None
 	}
-	epoch, end := p.log.EpochEnd(requested)
+	epoch, end := p.Log().EpochEnd(requested)
 	return epoch, end, kafka.None
 }
 
@@ -121,14 +130,30 @@ func (p *Partition) DeleteRecords(before kafka.Offset) (kafka.Offset, kafka.Erro
 	if before < 0 || before > hw {
 		return kafka.NoOffset, kafka.ErrOffsetOutOfRange
 	}
-	if before > p.log.StartOffset() {
-		if err := p.withReserve(func() error { return p.log.SetStartOffset(before) }); err != nil {
-			return kafka.NoOffset, p.logFailed("delete records", err)
+	for {
+		h := p.at()
+		err := h.deleteRecords(before)
+		if p.at() != h { // it has moved meanwhile, maybe without this change
+			continue
 		}
-		p.dir.Appended()
+		if err != nil {
+			return kafka.NoOffset, h.logFailed("delete records", err)
+		}
 		p.purgatory.Nudge(&p.waiters)
+		return h.log.StartOffset(), kafka.None
 	}
-	return p.log.StartOffset(), kafka.None
+}
+
+// deleteRecords moves the log start to before, unless it is there or beyond.
+func (h *home) deleteRecords(before kafka.Offset) error {
+	if before <= h.log.StartOffset() {
+		return nil
+	}
+	err := h.withReserve(func() error { return h.log.SetStartOffset(before) })
+	if err == nil {
+		h.dir.Appended()
+	}
+	return err
 }
 
 // Producers are the producers that the log remembers.
@@ -136,5 +161,5 @@ func (p *Partition) Producers() ([]commitlog.ProducerInfo, kafka.ErrorCode) {
 	if code := p.admitReader(p.role.Load(), kafka.NoLeaderEpoch); code != kafka.None {
 		return nil, code
 	}
-	return p.log.Producers(), kafka.None
+	return p.Log().Producers(), kafka.None
 }

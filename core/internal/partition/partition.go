@@ -28,8 +28,7 @@ type Partition struct {
 	topicID   kafka.TopicID
 	parts     *Parts
 	purgatory *purgatory.Purgatory
-	dir       *logdir.Dir    // nil: no directory was online
-	log       *commitlog.Log // nil: it could not be opened
+	home      atomic.Pointer[home] // never nil
 
 	role   atomic.Pointer[Role] // never nil
 	config atomic.Pointer[Config]
@@ -37,31 +36,33 @@ type Partition struct {
 	hw     atomic.Int64
 
 	waiters purgatory.List
-	pending logdir.Pending
 
-	mu     sync.Mutex   // orders appends, role changes and the high watermark
+	mu     sync.Mutex   // orders appends, role changes, the high watermark and moves
 	unseen int64        // bytes between the high watermark and the log end since the role began; guarded by mu
 	asked  kafka.Offset // end of what a flush was asked for; guarded by mu
+	gone   bool         // closed or deleted: it does not move any more; guarded by mu
 }
 
 // New makes the partition of an open log, without a role. highWatermark is the
 // checkpointed one, NoOffset when unknown.
 func New(parts *Parts, tp kafka.TopicPartition, id kafka.TopicID, dir *logdir.Dir, log *commitlog.Log, c *Config, highWatermark kafka.Offset) *Partition {
-	p := &Partition{tp: tp, topicID: id, parts: parts, purgatory: parts.Purgatory, dir: dir, log: log}
-	p.pending.Target = (*flusher)(p)
+	p := &Partition{tp: tp, topicID: id, parts: parts, purgatory: parts.Purgatory}
+	h := newHome(p, dir, log)
+	p.home.Store(h)
 	p.role.Store(&Role{Leader: kafka.NoBroker, Epoch: kafka.NoLeaderEpoch})
 	p.config.Store(c)
 	hw := min(max(highWatermark, log.StartOffset()), log.EndOffset())
 	p.hw.Store(int64(hw))
 	p.asked = log.RecoveryPoint()
-	dir.Add(p)
+	dir.Add(h)
 	return p
 }
 
 // NewBroken makes a partition whose log can't be used: it answers
 // KAFKA_STORAGE_ERROR, and the rest of the broker serves. dir may be nil.
 func NewBroken(parts *Parts, tp kafka.TopicPartition, id kafka.TopicID, dir *logdir.Dir, c *Config, cause error) *Partition {
-	p := &Partition{tp: tp, topicID: id, parts: parts, purgatory: parts.Purgatory, dir: dir}
+	p := &Partition{tp: tp, topicID: id, parts: parts, purgatory: parts.Purgatory}
+	p.home.Store(newHome(p, dir, nil))
 	p.role.Store(&Role{Leader: kafka.NoBroker, Epoch: kafka.NoLeaderEpoch})
 	p.config.Store(c)
 	p.broken.Store(&cause)
@@ -75,10 +76,17 @@ func (p *Partition) TopicPartition() kafka.TopicPartition { return p.tp }
 func (p *Partition) TopicID() kafka.TopicID { return p.topicID }
 
 // Dir is the log directory; nil when none was online.
-func (p *Partition) Dir() *logdir.Dir { return p.dir }
+func (p *Partition) Dir() *logdir.Dir { return p.at().dir }
 
-// Log is the partition's log; nil when it could not be opened.
-func (p *Partition) Log() *commitlog.Log { return p.log }
+// Log is the partition's log; nil when it could not be opened. After a move to another
+// log directory it is another one, and the old one is closed.
+func (p *Partition) Log() *commitlog.Log { return p.at().log }
+
+// Home is Log with the directory that it is in.
+func (p *Partition) Home() (*commitlog.Log, *logdir.Dir) {
+	h := p.at()
+	return h.log, h.dir
+}
 
 // Config is the topic's present configuration.
 func (p *Partition) Config() *Config { return p.config.Load() }
@@ -86,10 +94,11 @@ func (p *Partition) Config() *Config { return p.config.Load() }
 // SetConfig swaps the topic's configuration.
 func (p *Partition) SetConfig(c *Config) {
 	p.config.Store(c)
-	if p.log == nil {
+	log := p.Log()
+	if log == nil {
 		return
 	}
-	p.log.SetConfig(c.Log)
+	log.SetConfig(c.Log)
 	p.mu.Lock()
 	n := p.advance(p.role.Load())
 	p.mu.Unlock()
@@ -103,7 +112,7 @@ func (p *Partition) Offline() error {
 	if err := p.broken.Load(); err != nil {
 		return *err
 	}
-	return p.dir.Offline()
+	return p.at().dir.Offline()
 }
 
 // Waiters is where requests that wait for this partition hang.
@@ -118,7 +127,7 @@ func (p *Partition) LastStable() kafka.Offset { return p.lastStable(p.HighWaterm
 // lastStable bounds the high watermark by the first offset of an open
 // transaction.
 func (p *Partition) lastStable(hw kafka.Offset) kafka.Offset {
-	if u := p.log.FirstUnstableOffset(); u != kafka.NoOffset && u < hw {
+	if u := p.at().log.FirstUnstableOffset(); u != kafka.NoOffset && u < hw {
 		return u
 	}
 	return hw
@@ -128,11 +137,12 @@ func (p *Partition) lastStable(hw kafka.Offset) kafka.Offset {
 // or the log had failed before, its directory does not count as cleanly stopped.
 func (p *Partition) Close(clean bool) error {
 	p.resign()
-	if p.log == nil {
+	h := p.at()
+	if h.log == nil {
 		return nil
 	}
-	if err := p.log.Close(clean && p.Offline() == nil); err != nil {
-		p.dir.NotClean()
+	if err := h.log.Close(clean && p.Offline() == nil); err != nil {
+		h.dir.NotClean()
 		return fmt.Errorf("%s: close: %w", p.tp, err)
 	}
 	return nil
@@ -144,13 +154,14 @@ func (p *Partition) Close(clean bool) error {
 // its name.
 func (p *Partition) Delete() error {
 	p.resign()
-	if p.dir != nil {
-		p.dir.Remove(p.tp)
+	h := p.at()
+	if h.dir != nil {
+		h.dir.Remove(p.tp)
 	}
-	if p.log == nil {
+	if h.log == nil {
 		return nil
 	}
-	if err := p.withReserve(p.log.Delete); err != nil {
+	if err := h.withReserve(h.log.Delete); err != nil {
 		return fmt.Errorf("%s: delete: %w", p.tp, err)
 	}
 	return nil
@@ -162,6 +173,7 @@ func (p *Partition) resign() {
 	r := *p.role.Load()
 	r.Leading, r.Leader = false, kafka.NoBroker
 	p.role.Store(&r)
+	p.gone = true
 	p.mu.Unlock()
 	p.purgatory.Nudge(&p.waiters)
 }

@@ -54,7 +54,7 @@ func (p *Partition) Append(a *Append) Appended {
 	case kafka.None, kafka.ErrKafkaStorageError, kafka.ErrNotLeaderOrFollower, kafka.ErrMessageTooLarge,
 		kafka.ErrRecordListTooLarge, kafka.ErrCorruptMessage:
 	default:
-		out.Start = p.log.StartOffset() // as Kafka does for the errors that say something about the log
+		out.Start = p.StartOffset() // as Kafka does for the errors that say something about the log
 	}
 	return out
 }
@@ -62,7 +62,7 @@ func (p *Partition) Append(a *Append) Appended {
 // append does the work of Append.
 func (p *Partition) append(a *Append) Appended {
 	role, c := p.role.Load(), p.config.Load()
-	if p.broken.Load() != nil || p.dir.Writable() != nil {
+	if p.broken.Load() != nil || p.at().dir.Writable() != nil {
 		return refused(kafka.ErrKafkaStorageError, "")
 	}
 	if !role.Leading {
@@ -92,22 +92,23 @@ func (p *Partition) write(role *Role, c *Config, v *record.Validated, now int64)
 		p.mu.Unlock()
 		return refused(kafka.ErrNotLeaderOrFollower, "")
 	}
-	done, err := p.log.Append(v.Batch, role.written, commitlog.AppendInfo{
+	h := p.at()
+	done, err := h.log.Append(v.Batch, role.written, commitlog.AppendInfo{
 		MaxTimestamp: v.MaxTimestamp, OffsetOfMaxTimestamp: v.OffsetOfMaxTimestamp,
 		LogAppendTimeMS: v.LogAppendTimeMS, NowMS: now,
 	})
 	if err != nil {
 		p.mu.Unlock()
-		return p.appendFailed(err)
+		return refused(h.logFailed("append", err), "")
 	}
 	if !done.Duplicate {
 		p.unseen += int64(len(v.Batch))
 	}
 	visible := p.advance(role)
-	await := p.flushPolicy(c, done.Last+1)
+	await := p.flushPolicy(h, c, done.Last+1)
 	p.mu.Unlock()
 
-	p.dir.Appended()
+	h.dir.Appended()
 	if visible > 0 {
 		p.purgatory.Advance(&p.waiters, visible)
 	}
@@ -120,16 +121,16 @@ func (p *Partition) write(role *Role, c *Config, v *record.Validated, now int64)
 
 // flushPolicy says whether an append that ends at end must wait for a flush
 // (flush.messages), and asks for one within flush.ms otherwise. Caller holds mu.
-func (p *Partition) flushPolicy(c *Config, end kafka.Offset) kafka.Offset {
+func (p *Partition) flushPolicy(h *home, c *Config, end kafka.Offset) kafka.Offset {
 	if int64(end-p.asked) >= c.Log.FlushMessages {
 		p.asked = max(p.asked, end)
 		return end
 	}
-	if c.Log.FlushMessages == 1 && end > p.log.RecoveryPoint() {
+	if c.Log.FlushMessages == 1 && end > h.log.RecoveryPoint() {
 		return end // a duplicate whose original is still in the air
 	}
 	if ms := c.Log.FlushMS; ms >= 0 && ms < maxFlushMS {
-		p.dir.Syncer.FlushWithin(&p.pending, time.Duration(ms)*time.Millisecond)
+		h.dir.Syncer.FlushWithin(&h.pending, time.Duration(ms)*time.Millisecond)
 	}
 	return kafka.NoOffset
 }
@@ -138,10 +139,16 @@ func (p *Partition) flushPolicy(c *Config, end kafka.Offset) kafka.Offset {
 const maxFlushMS = int64(1<<63-1) / int64(time.Millisecond)
 
 // Await tells w when everything below upTo is on the disk.
-func (p *Partition) Await(upTo kafka.Offset, w logdir.Waiter) { p.dir.Syncer.Wait(&p.pending, upTo, w) }
+func (p *Partition) Await(upTo kafka.Offset, w logdir.Waiter) {
+	h := p.at()
+	h.dir.Syncer.Wait(&h.pending, upTo, w)
+}
 
 // Flush asks for a flush that nobody waits for.
-func (p *Partition) Flush() { p.dir.Syncer.Flush(&p.pending) }
+func (p *Partition) Flush() {
+	h := p.at()
+	h.dir.Syncer.Flush(&h.pending)
+}
 
 // invalid turns a refusal of record.Validate into an answer.
 func invalid(err error) Appended {
@@ -156,10 +163,4 @@ func invalid(err error) Appended {
 		return refused(ke.Code, "")
 	}
 	return refused(kafka.ErrCorruptMessage, "")
-}
-
-// appendFailed turns an error of the log into an answer, and tells the directory
-// about the ones that are its own.
-func (p *Partition) appendFailed(err error) Appended {
-	return refused(p.logFailed("append", err), "")
 }

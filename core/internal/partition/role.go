@@ -77,15 +77,16 @@ func (p *Partition) startEpoch(r *Role) error {
 	p.mu.Lock()
 	p.role.Store(&stopped)
 	p.mu.Unlock()
-	r.start, r.written = p.log.EndOffset(), r.Epoch
-	if latest := p.log.LatestEpoch(); latest > r.Epoch {
+	h := p.at()
+	r.start, r.written = h.log.EndOffset(), r.Epoch
+	if latest := h.log.LatestEpoch(); latest > r.Epoch {
 		p.parts.Log.Warn("the log knows a later leader epoch than the cluster: its files come from elsewhere, or the cluster's state was restored from a copy; it is served, and new batches carry the log's epoch",
 			"partition", p.tp.String(), "log_epoch", latest, "cluster_epoch", r.Epoch)
 		r.written = latest
 	}
-	err := p.withReserve(func() error { return p.log.AssignEpoch(r.written, r.start) })
+	err := h.withReserve(func() error { return h.log.AssignEpoch(r.written, r.start) })
 	if err != nil {
-		p.failed("leader epoch", err)
+		h.failed("leader epoch", err)
 		return fmt.Errorf("%s: leader epoch %d at %d: %w", p.tp, r.written, r.start, err)
 	}
 	return nil
@@ -99,10 +100,11 @@ func (p *Partition) advance(r *Role) int64 {
 	if !r.Leading || !r.commits(c.Topic.MinInsyncReplicas) {
 		return 0
 	}
-	log := p.log.EndOffset()
+	at := p.Log()
+	log := at.EndOffset()
 	end := log
 	if c.Log.FlushMessages == 1 { // nobody sees what a power failure may still take
-		end = min(log, max(p.log.RecoveryPoint(), r.start))
+		end = min(log, max(at.RecoveryPoint(), r.start))
 	}
 	if int64(end) <= p.hw.Load() {
 		return 0

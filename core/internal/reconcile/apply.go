@@ -39,6 +39,7 @@ func (r *Roles) Apply(img *meta.Image) {
 	p := r.diff(img)
 	if p.first {
 		r.setStraysAside(img)
+		r.settleTwins(img)
 		r.o.Dirs.Recovery.LogsTotal.Store(int64(len(p.jobs)))
 	}
 	r.table.change(nil, p.gone)
@@ -179,8 +180,14 @@ func (r *Roles) setStraysAside(img *meta.Image) {
 		if ok && int(tp.Partition) < len(t.Partitions) && slices.Contains(t.Partitions[tp.Partition].Replicas, r.o.Self) {
 			continue
 		}
-		if err := r.setAside(dir, tp, "no such partition on this broker"); err != nil {
-			dir.Failed("stray", err)
+		dirs := r.o.Dirs.Twins()[tp]
+		if dirs == nil {
+			dirs = []*logdir.Dir{dir}
+		}
+		for _, d := range dirs {
+			if err := r.setAside(d, tp, "no such partition on this broker"); err != nil {
+				d.Failed("stray", err)
+			}
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (r *Roles) home(tp kafka.TopicPartition, id kafka.TopicID, first bool) (dir
 			}
 		}
 	}
-	if dir, err = r.o.Dirs.Place(); err != nil {
+	if dir, err = r.o.Dirs.Place(tp); err != nil {
 		return nil, false, err
 	}
 	// What a deletion could not remove must not become part of a new topic.
@@ -99,6 +99,14 @@ func (r *Roles) logOptions(tp kafka.TopicPartition, id kafka.TopicID, dir *logdi
 	if !dir.Clean {
 		o.Progress = r.progress()
 	}
+	return o
+}
+
+// CopyOptions are what a copy of a partition's log is opened with in another folder.
+// What is in the folder already counts as not flushed.
+func (r *Roles) CopyOptions(p *partition.Partition, folder string) commitlog.Options {
+	o := r.logOptions(p.TopicPartition(), p.TopicID(), p.Dir(), p.Config(), false)
+	o.Dir = folder
 	return o
 }
 

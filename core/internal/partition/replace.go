@@ -1,0 +1,68 @@
+package partition
+
+import (
+	"fmt"
+
+	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/internal/logdir"
+)
+
+// Replace puts a copy of the log, in another directory, in the log's place: appends,
+// fetches and everything else go on there. rest is called when nothing is appended any
+// more: it copies what is missing of the log that it is given, or refuses, and then
+// nothing has changed. ErrClosed: the partition is gone.
+//
+// The old log stays on the disk, and who reads it is not disturbed, until remove is
+// called. That may be done when the copy is durable under its new name: until then a
+// power failure may leave the old one as the only one that is whole.
+//
+// It holds appends up for as long as rest takes, and a rename.
+func (p *Partition) Replace(copied *commitlog.Log, dir *logdir.Dir, rest func(from *commitlog.Log) error) (remove func() error, err error) {
+	old, err := p.replace(copied, dir, rest)
+	if err != nil {
+		return nil, fmt.Errorf("%s: move to %s: %w", p.tp, dir.Path, err)
+	}
+	copied.SetConfig(p.config.Load().Log)
+	if start := old.log.StartOffset(); start > copied.StartOffset() {
+		if err := p.at().withReserve(func() error { return copied.SetStartOffset(start) }); err != nil {
+			p.at().failed("set the start after a move", err)
+		}
+	}
+	return old.remove, nil
+}
+
+// replace is the part of Replace that nothing may be appended in.
+func (p *Partition) replace(copied *commitlog.Log, dir *logdir.Dir, rest func(from *commitlog.Log) error) (*home, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.at()
+	if p.gone {
+		return nil, commitlog.ErrClosed
+	}
+	if err := rest(old.log); err != nil {
+		return nil, err
+	}
+	if err := copied.TakePlace(old.log, dir.PartitionPath(p.tp)); err != nil {
+		return nil, err
+	}
+	next := newHome(p, dir, copied)
+	p.home.Store(next)
+	dir.Add(next)
+	return old, nil
+}
+
+// remove ends a home that the partition has left: when everybody was answered who
+// waits for a flush there, the log is deleted.
+func (h *home) remove() error {
+	last := make(synced, 1)
+	h.dir.Syncer.Wait(&h.pending, h.log.EndOffset(), last)
+	<-last
+	h.dir.Remove(h.p.tp)
+	return h.withReserve(h.log.Delete)
+}
+
+// synced is told when a flush is over.
+type synced chan error
+
+// Synced implements logdir.Waiter.
+func (s synced) Synced(err error) { s <- err }
