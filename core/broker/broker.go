@@ -14,6 +14,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/api"
 	"github.com/mortisemq/mortise/core/internal/compaction"
 	"github.com/mortisemq/mortise/core/internal/coordinator"
+	"github.com/mortisemq/mortise/core/internal/future"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
@@ -56,6 +57,7 @@ type Broker struct {
 	files         *commitlog.Files
 	purgatory     *purgatory.Purgatory
 	roles         *reconcile.Roles
+	moves         *future.Mover
 	groups        *coordinator.Coordinator
 	listeners     []net.Listener // as Options.Listeners
 	epoch         kafka.BrokerEpoch
@@ -140,6 +142,9 @@ func (b *Broker) Reconfigure(static config.Static) (pending []string) {
 	pending = b.resolver.SetStatic(static)
 	if roles := b.shown.roles.Load(); roles != nil {
 		roles.Reconfigure()
+	}
+	if moves := b.shown.moves.Load(); moves != nil {
+		moves.SetRate(b.moveRate())
 	}
 	return pending
 }

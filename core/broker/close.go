@@ -29,6 +29,9 @@ func (b *Broker) Close(ctx context.Context) error {
 		}
 	}
 	b.stopServing(ctx, note)
+	if b.moves != nil {
+		b.moves.Close()
+	}
 	if b.roles != nil {
 		note("logs", b.roles.Close(true))
 	}

@@ -42,7 +42,7 @@ func (b *Broker) serve() {
 	b.authorize()
 	gate := b.newGate()
 	deps := api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
-		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Groups: b.groups,
+		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Moves: b.moves, Groups: b.groups,
 		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit(), Gate: gate}
 	if b.authorizer != nil {
 		deps.Authorizer = b.authorizer

@@ -84,6 +84,7 @@ func (b *Broker) recover(ctx context.Context) error {
 	if err := b.roles.Start(ctx); err != nil {
 		return err
 	}
+	b.startMoves() // before anybody appends
 	b.groups = coordinator.New(coordinator.Options{Self: o.NodeID, Roles: b.roles, IDs: api.GroupIDs(),
 		Config: func() coordinator.Config { return api.GroupConfig(b.config()) },
 		Rules:  api.GroupRules(b.config, func(id string) config.Group { return b.resolver.Group(b.image(), id) }),
