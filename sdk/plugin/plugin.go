@@ -1,9 +1,11 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 )
 
 // Kind says which contract a plugin keeps.
@@ -60,7 +62,14 @@ type Config struct {
 	Instance  string
 	ClusterID string
 	BrokerID  int32 // -1: not a broker (a producer, a test)
+	// Log is where the instance tells what its answers can't; nil: slog.Default().
+	// It does not travel: in a process of its own an instance has the default, which
+	// sdk.Serve sends to the broker.
+	Log *slog.Logger
 }
+
+// Logger is Log or the default.
+func (c Config) Logger() *slog.Logger { return cmp.Or(c.Log, slog.Default()) }
 
 // Decode puts the config into the struct that v points to. A key that v lacks is an
 // error that names it, as is a value of the wrong type.
