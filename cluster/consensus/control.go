@@ -113,6 +113,16 @@ func (g *Group) DeleteACLs(ctx context.Context, filters []meta.ACLFilter) ([]met
 	return r.ACLs, err
 }
 
+// AlterPlugins implements meta.Control.
+func (g *Group) AlterPlugins(ctx context.Context, changes []meta.PluginChange) ([]*kafka.Error, error) {
+	c := &metadata.AlterPlugins{}
+	for _, change := range changes {
+		c.Changes = append(c.Changes, metadata.PluginChange(change))
+	}
+	r, err := g.propose(ctx, c)
+	return r.Errors, err
+}
+
 // AllocateProducerIDs implements meta.Control.
 func (g *Group) AllocateProducerIDs(ctx context.Context) (meta.ProducerIDBlock, error) {
 	r, err := g.propose(ctx, &metadata.AllocateProducerIDs{Count: producerIDBlock})

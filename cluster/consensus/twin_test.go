@@ -79,7 +79,22 @@ func anyRequest(random *rand.Rand) request {
 			return fmt.Sprint(c.CreateACLs(t.Context(), rulesOf(names)))
 		}},
 		{"disallow " + what, func(t *testing.T, c meta.Control) string { return askDisallow(t, c, names) }},
-	}[random.IntN(8)]
+		{"plug " + what, func(t *testing.T, c meta.Control) string { return askPlugins(t, c, names, dry) }},
+	}[random.IntN(9)]
+}
+
+// askPlugins changes entries, half of the time as somebody who has not seen them.
+func askPlugins(t *testing.T, c meta.Control, names []string, blind bool) string {
+	var changes []meta.PluginChange
+	for n, name := range names {
+		change := meta.PluginChange{Name: name, Spec: strings.Repeat("{}", n%2)}
+		if entry, ok := c.Image().Plugin(name); ok && !blind {
+			change.Previous = entry.Changed
+		}
+		changes = append(changes, change)
+	}
+	errs, err := c.AlterPlugins(t.Context(), changes)
+	return errorTexts(errs, err)
 }
 
 // rulesOf lets everybody read the topics.
@@ -190,6 +205,9 @@ func picture(i *meta.Image) string {
 	}
 	for b := range i.Brokers() {
 		lines = append(lines, fmt.Sprint("broker ", b.ID, b.Rack, b.Endpoints, b.Fenced))
+	}
+	for p := range i.Plugins() {
+		lines = append(lines, fmt.Sprint("plugin ", p.Name, p.Spec))
 	}
 	for r := range i.ACLs() {
 		lines = append(lines, fmt.Sprint("rule ", r))

@@ -47,6 +47,8 @@ func Apply(old *meta.Image, index uint64, c Command) (*meta.Image, Result) {
 		m.createACLs(c)
 	case *DeleteACLs:
 		r.ACLs = m.deleteACLs(c)
+	case *AlterPlugins:
+		r.Errors = m.alterPlugins(c)
 	default:
 		panic(fmt.Sprintf("BUG: command of type %T", c))
 	}

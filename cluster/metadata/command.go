@@ -25,6 +25,7 @@ const (
 	kindAllocateProducerIDs kind = 8
 	kindCreateACLs          kind = 9
 	kindDeleteACLs          kind = 10
+	kindAlterPlugins        kind = 11
 )
 
 // Bootstrap is the first command of a cluster: its id and feature levels. It
@@ -157,6 +158,18 @@ type ACLFilter struct {
 	Permission auth.Permission   `cbor:"7,keyasint"`
 }
 
+// AlterPlugins changes the plugin catalogue, each entry by itself.
+type AlterPlugins struct {
+	Changes []PluginChange `cbor:"1,keyasint"`
+}
+
+// PluginChange is meta.PluginChange.
+type PluginChange struct {
+	Name     string `cbor:"1,keyasint"`
+	Previous uint64 `cbor:"2,keyasint,omitempty"`
+	Spec     string `cbor:"3,keyasint,omitempty"`
+}
+
 func (*Bootstrap) kind() kind           { return kindBootstrap }
 func (*RegisterBroker) kind() kind      { return kindRegisterBroker }
 func (*CreateTopics) kind() kind        { return kindCreateTopics }
@@ -167,3 +180,4 @@ func (*UpdateFeatures) kind() kind      { return kindUpdateFeatures }
 func (*AllocateProducerIDs) kind() kind { return kindAllocateProducerIDs }
 func (*CreateACLs) kind() kind          { return kindCreateACLs }
 func (*DeleteACLs) kind() kind          { return kindDeleteACLs }
+func (*AlterPlugins) kind() kind        { return kindAlterPlugins }

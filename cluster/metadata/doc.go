@@ -21,12 +21,12 @@
 // (the log below verifies only its last write when it opens, so a bit that
 // flipped in an older entry is found here) and a snapshot
 //
-//	+------------+---------+--------+---------+----------+----------+--------+--------+
-//	| "MRTSNAP"  | version | header | brokers | features | configs  | topics | ACLs   |
-//	| 7 bytes    | 1 byte  | CBOR   | CBOR …  | CBOR …   | CBOR …   | CBOR … | CBOR … |
-//	+------------+---------+--------+---------+----------+----------+--------+--------+
+//	+------------+---------+--------+---------+----------+----------+--------+--------+---------+
+//	| "MRTSNAP"  | version | header | brokers | features | configs  | topics | ACLs   | plugins |
+//	| 7 bytes    | 1 byte  | CBOR   | CBOR …  | CBOR …   | CBOR …   | CBOR … | CBOR … | CBOR …  |
+//	+------------+---------+--------+---------+----------+----------+--------+--------+---------+
 //
-// with one CBOR item per broker, feature, config, topic and access rule, their counts in the
+// with one CBOR item per broker, feature, config, topic, access rule and plugin, their counts in the
 // header, each kind in the order of its names: an image has exactly one
 // encoding, so two images are equal when their snapshots are. The writer holds
 // one item at a time in memory, whatever the cluster's size. Fields are numbered

@@ -119,6 +119,8 @@ func newCommand(k kind) Command {
 		return new(CreateACLs)
 	case kindDeleteACLs:
 		return new(DeleteACLs)
+	case kindAlterPlugins:
+		return new(AlterPlugins)
 	}
 	return nil
 }

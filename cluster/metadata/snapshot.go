@@ -33,6 +33,8 @@ type snapshotHeader struct {
 	Topics         int              `cbor:"7,keyasint"`
 	ACLs           int              `cbor:"8,keyasint,omitempty"`
 	ACLEpoch       uint64           `cbor:"9,keyasint,omitempty"`
+	Plugins        int              `cbor:"10,keyasint,omitempty"`
+	PluginEpoch    uint64           `cbor:"11,keyasint,omitempty"`
 }
 
 // Items of a snapshot: the nouns of meta with numbered fields.
@@ -58,6 +60,11 @@ type (
 		Name       string              `cbor:"1,keyasint"`
 		ID         kafka.TopicID       `cbor:"2,keyasint"`
 		Partitions []snapshotPartition `cbor:"3,keyasint"`
+	}
+	snapshotPlugin struct {
+		Name    string `cbor:"1,keyasint"`
+		Spec    string `cbor:"2,keyasint"`
+		Changed uint64 `cbor:"3,keyasint"`
 	}
 	snapshotPartition struct {
 		Replicas        []kafka.BrokerID     `cbor:"1,keyasint"`
@@ -97,7 +104,7 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 	})
 	errs := enc.Encode(snapshotHeader{Index: i.Index, ClusterID: i.ClusterID, NextProducerID: i.NextProducerID,
 		Brokers: len(brokers), Features: len(features), Configs: len(configs), Topics: i.TopicCount(),
-		ACLs: i.ACLCount(), ACLEpoch: i.ACLEpoch})
+		ACLs: i.ACLCount(), ACLEpoch: i.ACLEpoch, Plugins: i.PluginCount(), PluginEpoch: i.PluginEpoch})
 	write := func(item any) bool {
 		if errs == nil {
 			errs = enc.Encode(item)
@@ -120,6 +127,11 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 	}
 	for r := range i.ACLs() {
 		if !write(ACL(r)) {
+			break
+		}
+	}
+	for p := range i.Plugins() {
+		if !write(snapshotPlugin(*p)) {
 			break
 		}
 	}
@@ -191,6 +203,14 @@ func readItems(dec *cbor.Decoder) (*meta.Image, error) {
 		e.PutACL(auth.Rule(a))
 	}
 	e.SetACLEpoch(h.ACLEpoch)
+	for n := range h.Plugins {
+		var p snapshotPlugin
+		if err := dec.Decode(&p); err != nil {
+			return nil, snapshotError(fmt.Sprintf("plugin %d of %d", n, h.Plugins), err)
+		}
+		e.PutPlugin((*meta.PluginEntry)(&p))
+	}
+	e.SetPluginEpoch(h.PluginEpoch)
 	return e.Image(), readEnd(dec)
 }
 

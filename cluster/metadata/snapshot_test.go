@@ -21,7 +21,7 @@ func command(t *rapid.T) Command {
 	names := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	ids := rapid.Custom(func(t *rapid.T) kafka.TopicID { return topicID(rapid.IntRange(1, 6).Draw(t, "id")) })
 	values := rapid.MapOfN(names, rapid.StringN(0, 3, 9), 0, 2)
-	switch rapid.IntRange(0, 8).Draw(t, "kind") {
+	switch rapid.IntRange(0, 9).Draw(t, "kind") {
 	case 0:
 		return &RegisterBroker{ID: kafka.BrokerID(rapid.IntRange(1, 4).Draw(t, "broker")), CleanShutdown: rapid.Bool().Draw(t, "clean")}
 	case 1:
@@ -40,6 +40,8 @@ func command(t *rapid.T) Command {
 	case 7:
 		name := names.Draw(t, "name")
 		return &DeleteACLs{Filters: []ACLFilter{{Resource: auth.AnyResource, Name: &name, Pattern: meta.MatchPattern, Operation: auth.OpAny, Permission: meta.AnyPermission}}}
+	case 8:
+		return &AlterPlugins{Changes: []PluginChange{{Name: names.Draw(t, "name"), Previous: rapid.Uint64Range(0, 5).Draw(t, "previous"), Spec: rapid.StringN(0, 3, 9).Draw(t, "spec")}}}
 	default:
 		return &AllocateProducerIDs{Count: 1000}
 	}

@@ -205,6 +205,20 @@ func (c *Control) DeleteACLs(_ context.Context, filters []meta.ACLFilter) ([]met
 	return gone, nil
 }
 
+// AlterPlugins implements meta.Control.
+func (c *Control) AlterPlugins(_ context.Context, changes []meta.PluginChange) ([]*kafka.Error, error) {
+	errs := make([]*kafka.Error, len(changes))
+	c.decide(false, func(now *meta.Image, e *meta.Edit) {
+		seen := map[string]bool{}
+		for n := range changes {
+			if errs[n] = now.CheckPluginChange(&changes[n], seen); errs[n] == nil {
+				e.AlterPlugin(&changes[n])
+			}
+		}
+	})
+	return errs, nil
+}
+
 // AllocateProducerIDs implements meta.Control.
 func (c *Control) AllocateProducerIDs(context.Context) (meta.ProducerIDBlock, error) {
 	const count = 1000

@@ -63,6 +63,41 @@ func (i *Image) CheckNewPartitions(n *NewPartitions) *kafka.Error {
 	return i.checkAssignment(n.Assignment, have, factor)
 }
 
+// CheckPluginChange says why an entry of the plugin catalogue can't be changed; nil:
+// it can. seen has the names of the changes before it in one request, whose outcome
+// the caller could not see. Kafka has no such thing: the texts are ours.
+func (i *Image) CheckPluginChange(c *PluginChange, seen map[string]bool) *kafka.Error {
+	again := seen[c.Name]
+	seen[c.Name] = true
+	var now uint64
+	entry, exists := i.Plugin(c.Name)
+	if exists {
+		now = entry.Changed
+	}
+	switch {
+	case c.Name == "":
+		return kafka.ErrInvalidRequest.Err("A plugin entry needs a name.")
+	case len(c.Spec) > PluginSpecMax:
+		return kafka.ErrInvalidRequest.Err(fmt.Sprintf("The entry %s has %d bytes; at most %d are kept.", c.Name, len(c.Spec), PluginSpecMax))
+	case c.Previous != now || again:
+		return kafka.ErrRequestTimedOut.Err(fmt.Sprintf("The entry %s was changed at the same time by another request.", c.Name))
+	case !exists && c.Spec == "":
+		return kafka.ErrResourceNotFound.Err(fmt.Sprintf("There is no plugin entry %s.", c.Name))
+	case !exists && i.PluginCount() >= PluginEntriesMax:
+		return kafka.ErrPolicyViolation.Err(fmt.Sprintf("The catalogue is full: it has %d entries.", PluginEntriesMax))
+	}
+	return nil
+}
+
+// AlterPlugin makes a change that passed CheckPluginChange.
+func (e *Edit) AlterPlugin(c *PluginChange) {
+	if c.Spec == "" {
+		e.RemovePlugin(c.Name)
+		return
+	}
+	e.PutPlugin(&PluginEntry{Name: c.Name, Spec: c.Spec, Changed: e.next.Index})
+}
+
 // cannotReplicate says why no partition can have so many replicas; empty: it can.
 func (i *Image) cannotReplicate(factor int) string {
 	unfenced := 0

@@ -37,6 +37,8 @@ type Control interface {
 	// DeleteACLs takes away what the filters choose, and says for each filter what
 	// that was: a rule that two filters choose is named for both, as in Kafka.
 	DeleteACLs(ctx context.Context, filters []ACLFilter) ([]ACLDeletion, error)
+	// AlterPlugins changes the plugin catalogue, each entry by itself.
+	AlterPlugins(ctx context.Context, changes []PluginChange) ([]*kafka.Error, error)
 	// AllocateProducerIDs hands out a block of producer ids that nobody else gets.
 	AllocateProducerIDs(ctx context.Context) (ProducerIDBlock, error)
 	// Quorum describes the voters as this broker knows them.

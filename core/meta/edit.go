@@ -18,6 +18,7 @@ type Edit struct {
 	topicIDs *iradix.Txn[*Topic]
 	configs  *iradix.Txn[resourceConfig]
 	acls     *iradix.Txn[auth.Rule]
+	plugins  *iradix.Txn[*PluginEntry]
 
 	brokersOwned, featuresOwned bool
 }
@@ -27,7 +28,7 @@ func (i *Image) Edit(index uint64) *Edit {
 	if index <= i.Index {
 		panic("BUG: an image's index must grow")
 	}
-	e := &Edit{next: *i, topics: i.topics.Txn(), topicIDs: i.topicIDs.Txn(), configs: i.configs.Txn(), acls: i.acls.Txn()}
+	e := &Edit{next: *i, topics: i.topics.Txn(), topicIDs: i.topicIDs.Txn(), configs: i.configs.Txn(), acls: i.acls.Txn(), plugins: i.plugins.Txn()}
 	e.next.Index = index
 	return e
 }
@@ -35,7 +36,7 @@ func (i *Image) Edit(index uint64) *Edit {
 // Image is the next image. The Edit must not be used after it.
 func (e *Edit) Image() *Image {
 	e.next.topics, e.next.topicIDs, e.next.configs = e.topics.Commit(), e.topicIDs.Commit(), e.configs.Commit()
-	e.next.acls = e.acls.Commit()
+	e.next.acls, e.next.plugins = e.acls.Commit(), e.plugins.Commit()
 	next := e.next
 	return &next
 }

@@ -22,13 +22,16 @@ type Image struct {
 
 	// ACLEpoch is the Index of the last change of access rules.
 	ACLEpoch uint64
+	// PluginEpoch is the Index of the last change of the plugin catalogue.
+	PluginEpoch uint64
 
 	brokers  map[kafka.BrokerID]*Broker
 	topics   *iradix.Tree[*Topic]         // by name
 	topicIDs *iradix.Tree[*Topic]         // by id
 	configs  *iradix.Tree[resourceConfig] // by Resource.key
 	features map[string]int16
-	acls     *iradix.Tree[auth.Rule] // by ruleKey
+	acls     *iradix.Tree[auth.Rule]    // by ruleKey
+	plugins  *iradix.Tree[*PluginEntry] // by name
 
 	partitions int // in all topics
 }
@@ -43,6 +46,7 @@ func Empty(clusterID string) *Image {
 		configs:   iradix.New[resourceConfig](),
 		features:  map[string]int16{},
 		acls:      iradix.New[auth.Rule](),
+		plugins:   iradix.New[*PluginEntry](),
 	}
 }
 
