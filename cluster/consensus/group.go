@@ -249,6 +249,9 @@ func (g *Group) enter() bool {
 // commit appends a command to the log and waits until it is applied here.
 func (g *Group) commit(c metadata.Command) (metadata.Result, error) {
 	b, err := metadata.EncodeCommand(c)
+	if errors.Is(err, metadata.ErrUnreadable) {
+		return metadata.Result{}, kafka.ErrInvalidRequest.Err("The request has a text that is not valid UTF-8, or too many parts.")
+	}
 	if err != nil {
 		return metadata.Result{}, err
 	}

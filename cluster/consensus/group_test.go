@@ -17,6 +17,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -334,4 +335,21 @@ func flip(b, pattern []byte) []byte {
 		b[at+1] ^= 0x04
 	}
 	return b
+}
+
+// A text that is no UTF-8 from a client is refused, and neither this group nor one
+// that starts from its log ends by it.
+func TestUnreadableTextIsRefused(t *testing.T) {
+	g := open(t, "")
+	if err := g.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := g.CreateACLs(t.Context(), []auth.Rule{{Resource: auth.Topic, Name: "\xff"}})
+	var refused *kafka.Error
+	if !errors.As(err, &refused) || refused.Code != kafka.ErrInvalidRequest {
+		t.Fatalf("%v, want INVALID_REQUEST", err)
+	}
+	if err := g.CreateACLs(t.Context(), []auth.Rule{{Resource: auth.Topic, Name: "a"}}); err != nil || g.Image().ACLCount() != 1 {
+		t.Errorf("afterwards: %v with %d rules", err, g.Image().ACLCount())
+	}
 }

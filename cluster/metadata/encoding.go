@@ -56,7 +56,9 @@ const (
 	commandHeader = checksumAt + 4
 )
 
-// EncodeCommand is the form of a command in the control log.
+// EncodeCommand is the form of a command in the control log. A command that could
+// not be read again (a text from a client that is not UTF-8, too many parts) is
+// refused with ErrUnreadable: once agreed on, it would stop every node for good.
 func EncodeCommand(c Command) ([]byte, error) {
 	body, err := modes().enc.Marshal(c)
 	if err != nil {
@@ -66,6 +68,9 @@ func EncodeCommand(c Command) ([]byte, error) {
 	b[0], b[1] = commandVersion, byte(c.kind())
 	b = append(b, body...)
 	binary.BigEndian.PutUint32(b[checksumAt:], commandChecksum(b))
+	if _, err := DecodeCommand(b); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
 	return b, nil
 }
 
