@@ -65,7 +65,10 @@ func TestTopicKeysAreKafkas(t *testing.T) {
 			t.Errorf("%s has synonyms %q, want %s first", k.Name, k.Synonyms, row[3])
 		}
 	}
-	for name := range have {
+	for name, k := range have {
+		if strings.HasPrefix(name, "mortise.") && k.WhenSet {
+			continue // tools see ours only where somebody set them
+		}
 		t.Errorf("topic key %s is none of Kafka's", name)
 	}
 }
@@ -77,6 +80,10 @@ func TestBrokerKeysAreKafkas(t *testing.T) {
 	for _, row := range rows(t, "broker_keys.txt", 4) {
 		kafka[row[0]] = row
 	}
+	// Kafka's own choice of these was measured to cost more CPU: core/internal/server
+	// says how much.
+	kafka["socket.send.buffer.bytes"][2] = "212992"
+	kafka["socket.receive.buffer.bytes"][2] = "-1"
 	for _, k := range BrokerKeys() {
 		row, ok := kafka[k.Name]
 		if !ok {

@@ -21,6 +21,12 @@ type Topic struct {
 	RetentionMS    int64 // -1: no limit
 	RetentionBytes int64 // -1: no limit
 
+	RetentionPlugins []string // that must all agree; nil: Kafka's rule. The caller must not change it.
+	RetentionMinMS   int64    // no plugin deletes what is younger
+
+	Partitioner      string // empty: Kafka's default
+	PartitionerCheck PartitionerCheck
+
 	MaxMessageBytes             int64
 	MaxDecompressedMessageBytes int64
 
@@ -38,6 +44,27 @@ type Topic struct {
 	MaxCompactionLagMS     int64
 	DeleteRetentionMS      int64
 	MinCleanableDirtyRatio float64
+}
+
+// PartitionerCheck is what happens to a batch with keys on the wrong partition.
+type PartitionerCheck uint8
+
+// The checks.
+const (
+	PartitionerOff    PartitionerCheck = iota // nobody looks
+	PartitionerCount                          // they are counted
+	PartitionerReject                         // they are refused
+)
+
+// partitionerCheck reads a value of mortise.partitioner.check.
+func partitionerCheck(text string) PartitionerCheck {
+	switch text {
+	case "count":
+		return PartitionerCount
+	case "reject":
+		return PartitionerReject
+	}
+	return PartitionerOff
 }
 
 // CompressionLevel is the level that goes with Compression.
@@ -81,6 +108,10 @@ func newTopic(value func(name string) Value) *Topic {
 		MaxCompactionLagMS:          number("max.compaction.lag.ms"),
 		DeleteRetentionMS:           number("delete.retention.ms"),
 		MinCleanableDirtyRatio:      value("min.cleanable.dirty.ratio").Real,
+		RetentionPlugins:            value("mortise.retention.plugin").List,
+		RetentionMinMS:              number("mortise.retention.min.ms"),
+		Partitioner:                 value("mortise.partitioner").Text,
+		PartitionerCheck:            partitionerCheck(value("mortise.partitioner.check").Text),
 	}
 	for _, policy := range value("cleanup.policy").List {
 		t.CleanupDelete = t.CleanupDelete || policy == "delete"

@@ -61,6 +61,10 @@ func topicKeys() []Key {
 		topicKey("remote.copy.lag.bytes", Long, "-1", atLeast(-1), "With remote storage, the bytes behind a segment at which it may move there; -1: local.retention.bytes.", "log.remote.copy.lag.bytes"),
 		topicKey("remote.log.delete.on.disable", Boolean, "false", nil, "Whether remote data goes when remote storage is turned off for the topic."),
 		topicKey("errors.deadletterqueue.group.enable", Boolean, "false", nil, "Whether share groups may use the topic as their dead-letter queue."),
+		whenSet(topicKey("mortise.retention.plugin", List, "", pluginNames, "Retention plugins of the catalogue that decide what is deleted: an old segment goes when all of them let it go. Unset: Kafka's rule of time and size.")),
+		whenSet(topicKey("mortise.retention.min.ms", Long, "", atLeast(0), "No retention plugin deletes a segment with a record younger than this many ms. Unset: 0.")),
+		whenSet(topicKey("mortise.partitioner", String, "", pluginName, "Partitioner of the catalogue that chooses partitions for keys of this topic. Unset: murmur2, which is Kafka's default.")),
+		whenSet(topicKey("mortise.partitioner.check", String, "", oneOf("off", "count", "reject"), "What happens to batches with keys that the partitioner would have put elsewhere: they are not looked at, counted, or refused. Unset: off.")),
 		{Name: "internal.segment.bytes", Type: Int, Scope: TopicScope, NullDefault: true, Internal: true, Live: true, Doc: "Segment size in bytes without the lower bound of segment.bytes, for tests."},
 	}
 }

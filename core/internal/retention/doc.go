@@ -5,6 +5,12 @@
 // It owns when that happens and what a verdict may do. It must not know the rule
 // itself: time and size are a plugin's arithmetic.
 //
+// A topic names its rules in mortise.retention.plugin, and a segment goes when all of
+// them let it go; a topic that names none has the broker's own rule. Nothing younger
+// than mortise.retention.min.ms goes by a plugin. A rule that gives no answer keeps
+// everything, but where the disk is nearly full the broker's own rule takes its
+// place: a full disk stops every partition on it.
+//
 // The core distrusts verdicts. One is dropped, and the data stays, when it names
 // no log of the question, names one twice, was made for another leader epoch, or
 // asks for more segments than there are or than lie below

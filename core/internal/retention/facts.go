@@ -10,16 +10,16 @@ import (
 
 // facts describes a partition's log for the question. ok is false when there is
 // nothing to ask: another broker leads, the topic does not delete, or it is empty.
-func facts(p *partition.Partition, nowMS int64, config func(topic string) map[string]string) (f storage.LogFacts, ok bool) {
+func facts(p *partition.Partition, nowMS int64, config func(topic string) map[string]string) (q question, ok bool) {
 	role, c := p.Role(), p.Config().Topic
-	if !role.Leading || p.Offline() != nil || !c.CleanupDelete {
-		return f, false
+	if !role.Leading || p.Offline() != nil || !c.CleanupDelete || p.SizeBytes() == 0 {
+		return q, false
 	}
-	if c.RetentionMS < 0 && c.RetentionBytes < 0 || p.SizeBytes() == 0 {
-		return f, false
+	if c.RetentionPlugins == nil && c.RetentionMS < 0 && c.RetentionBytes < 0 {
+		return q, false
 	}
 	tp := p.TopicPartition()
-	f = storage.LogFacts{
+	f := storage.LogFacts{
 		Topic: tp.Topic, Partition: tp.Partition, LeaderEpoch: int32(role.Epoch), NowMS: nowMS,
 		LogStart: int64(p.StartOffset()), HighWatermark: int64(p.HighWatermark()), LastStable: int64(p.LastStable()),
 		RetentionMS: c.RetentionMS, RetentionBytes: c.RetentionBytes,
@@ -31,5 +31,9 @@ func facts(p *partition.Partition, nowMS int64, config func(topic string) map[st
 			MaxTimestampMS: s.MaxTimestamp, ModifiedMS: clock.Millis(s.LastModified), Active: s.Active,
 		})
 	}
-	return f, true
+	q = question{LogFacts: f, partition: p, rules: c.RetentionPlugins, minMS: c.RetentionMinMS}
+	if q.rules == nil {
+		q.rules = ownRules
+	}
+	return q, true
 }

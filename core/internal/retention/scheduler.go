@@ -26,7 +26,14 @@ const deadline = 5 * time.Second
 // Options are the parts of a Scheduler.
 type Options struct {
 	Partitions iter.Seq[*partition.Partition] // those of this broker
-	Retention  storage.Retention
+	// Retention decides about topics that name no plugin (mortise.retention.plugin);
+	// nil: they keep everything.
+	Retention storage.Retention
+	// Rule finds a plugin by the name that topics know it by; nil: there are none.
+	Rule func(name string) (Rule, bool)
+	// Committed are the offsets that groups have committed for a partition; nil: none
+	// are known.
+	Committed func(topic string, partition int32) []storage.GroupOffset
 	// Config are the values that a topic itself has; nil: none are shown.
 	Config func(topic string) map[string]string
 	// Interval is log.retention.check.interval.ms; it is asked before each wait.
@@ -41,6 +48,7 @@ type Scheduler struct {
 	o        Options
 	rejected *metrics.Counter
 	failed   *metrics.Counter
+	rescued  *metrics.Counter
 	segments *metrics.Counter
 
 	round  sync.Mutex // one round at a time
@@ -66,10 +74,17 @@ func New(o Options) *Scheduler {
 	if o.Config == nil {
 		o.Config = func(string) map[string]string { return nil }
 	}
+	if o.Rule == nil {
+		o.Rule = func(string) (Rule, bool) { return Rule{}, false }
+	}
+	if o.Committed == nil {
+		o.Committed = func(string, int32) []storage.GroupOffset { return nil }
+	}
 	s := &Scheduler{
 		o:        o,
 		rejected: o.Metrics.Counter("mortise_retention_rejected_verdicts_total", "Verdicts that broke a rule of the contract and were dropped."),
 		failed:   o.Metrics.Counter("mortise_retention_errors_total", "Questions without an answer; everything was kept."),
+		rescued:  o.Metrics.Counter("mortise_retention_rescued_logs_total", "Logs that time and size decided about because their plugins were silent and the disk nearly full."),
 		segments: o.Metrics.Counter("mortise_retention_deleted_segments_total", "Segments deleted by retention."),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -113,8 +128,8 @@ func (s *Scheduler) Run() {
 	s.round.Lock()
 	defer s.round.Unlock()
 	now := clock.Millis(s.o.Clock.Now())
-	var page []storage.LogFacts
-	var asked []*partition.Partition
+	var page []question
+	segments := 0
 	for p := range s.o.Partitions {
 		if s.ctx.Err() != nil {
 			return
@@ -122,51 +137,24 @@ func (s *Scheduler) Run() {
 		if p.Offline() == nil {
 			p.Log().ExpireProducers(now)
 		}
-		f, ok := facts(p, now, s.o.Config)
+		q, ok := facts(p, now, s.o.Config)
 		if !ok {
 			continue
 		}
-		page, asked = append(page, f), append(asked, p)
-		if len(page) == pageSize {
-			s.ask(page, asked)
-			page, asked = page[:0], asked[:0]
+		if len(page) == pageSize || len(page) > 0 && segments+len(q.Segments) > storage.MaxSegments {
+			s.ask(page)
+			page, segments = page[:0], 0
 		}
+		page, segments = append(page, q), segments+len(q.Segments)
 	}
 	if len(page) > 0 {
-		s.ask(page, asked)
-	}
-}
-
-// ask puts one question and executes the verdicts that pass.
-func (s *Scheduler) ask(page []storage.LogFacts, asked []*partition.Partition) {
-	usage(page, asked)
-	verdicts, err := s.decide(page)
-	if err != nil {
-		if !errors.Is(err, context.Canceled) {
-			s.failed.Add(1)
-			s.o.Log.Error("retention gave no answer; everything is kept", "logs", len(page), "err", err)
-		}
-		return
-	}
-	byName := make(map[kafka.TopicPartition]int, len(page))
-	for i, p := range asked {
-		byName[p.TopicPartition()] = i
-	}
-	for _, v := range verdicts {
-		tp := kafka.TopicPartition{Topic: v.Topic, Partition: v.Partition}
-		i, ok := byName[tp]
-		if !ok {
-			s.reject(v, "the log was not in the question, or is named twice")
-			continue
-		}
-		delete(byName, tp)
-		s.execute(v, &page[i], asked[i])
+		s.ask(page)
 	}
 }
 
 // decide calls the plugin with a deadline. A panic is an error: it must not take
 // the broker down.
-func (s *Scheduler) decide(page []storage.LogFacts) (v []storage.Verdict, err error) {
+func (s *Scheduler) decide(rule storage.Retention, facts []storage.LogFacts) (v []storage.Verdict, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, deadline)
 	defer cancel()
 	defer func() {
@@ -174,33 +162,25 @@ func (s *Scheduler) decide(page []storage.LogFacts) (v []storage.Verdict, err er
 			v, err = nil, fmt.Errorf("retention panicked: %v", r)
 		}
 	}()
-	v, err = s.o.Retention.Decide(ctx, page)
+	v, err = rule.Decide(ctx, facts)
 	if err == nil {
 		err = ctx.Err() // an answer after the deadline is none
 	}
 	return v, err
 }
 
-// execute checks a verdict against the facts it was made from, and against the
-// log as it is now.
-func (s *Scheduler) execute(v storage.Verdict, f *storage.LogFacts, p *partition.Partition) {
-	limit, n := min(f.HighWatermark, f.LastStable), v.DeleteOldest
+// execute deletes what was agreed on, if the log is still as the facts say.
+func (s *Scheduler) execute(v storage.Verdict, q *question) {
+	p := q.partition
 	switch {
-	case n == 0:
-		return
-	case n < 0 || n > len(f.Segments):
-		s.reject(v, fmt.Sprintf("there are %d segments", len(f.Segments)))
-		return
-	case f.Segments[n-1].NextOffset > limit:
-		s.reject(v, fmt.Sprintf("it goes up to offset %d, beyond %d", f.Segments[n-1].NextOffset, limit))
-		return
-	case v.LeaderEpoch != int32(p.Role().Epoch) || !p.Role().Leading:
+	case q.LeaderEpoch != int32(p.Role().Epoch) || !p.Role().Leading:
 		s.reject(v, "the leader changed")
 		return
-	case int64(p.StartOffset()) != f.LogStart:
+	case int64(p.StartOffset()) != q.LogStart:
 		return // DeleteRecords came in between: look again in the next round
 	}
-	if err := p.DeleteOldest(v.DeleteOldest, kafka.Offset(f.Segments[n-1].NextOffset), v.Reason); errors.Is(err, commitlog.ErrChanged) {
+	upTo := kafka.Offset(q.Segments[v.DeleteOldest-1].NextOffset)
+	if err := p.DeleteOldest(v.DeleteOldest, upTo, v.Reason); errors.Is(err, commitlog.ErrChanged) {
 		return // compaction made one segment of several: look again in the next round
 	} else if err != nil {
 		s.o.Log.Error("retention could not delete", "partition", p.TopicPartition().String(), "err", err)
@@ -216,10 +196,11 @@ func (s *Scheduler) reject(v storage.Verdict, why string) {
 }
 
 // usage fills in how full the disks are, asking each directory once.
-func usage(page []storage.LogFacts, asked []*partition.Partition) {
+func usage(page []question) {
 	type space struct{ free, total uint64 }
 	known := map[string]space{}
-	for i, p := range asked {
+	for i := range page {
+		p := page[i].partition
 		u, ok := known[p.Dir().Path]
 		if !ok {
 			if got, err := p.Dir().Usage(); err == nil {

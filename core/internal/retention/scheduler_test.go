@@ -38,9 +38,14 @@ type rig struct {
 }
 
 func newRig(t *testing.T, rule storage.Retention) *rig {
+	return newRigOf(t, rule, func(*config.Topic, *Options) {}, vfs.OS())
+}
+
+// newRigOf is a rig with a topic and options that change has changed.
+func newRigOf(t *testing.T, rule storage.Retention, change func(*config.Topic, *Options), disk vfs.FS) *rig {
 	t.Helper()
 	r := &rig{clock: clock.NewManual(time.UnixMilli(1_700_000_000_000))}
-	dirs, err := logdir.Open(logdir.Options{FS: vfs.OS(), Dirs: []string{path.Join(t.TempDir(), "d")}, ClusterID: "c", NodeID: 1, Clock: r.clock, ReserveBytes: -1})
+	dirs, err := logdir.Open(logdir.Options{FS: disk, Dirs: []string{path.Join(t.TempDir(), "d")}, ClusterID: "c", NodeID: 1, Clock: r.clock, ReserveBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +54,11 @@ func newRig(t *testing.T, rule storage.Retention) *rig {
 		SegmentBytes: 100, SegmentMS: math.MaxInt64, SegmentIndexBytes: 1 << 20, IndexIntervalBytes: 4096,
 		FlushMessages: math.MaxInt64, FlushMS: math.MaxInt64, TimestampBeforeMaxMS: math.MaxInt64, TimestampAfterMaxMS: math.MaxInt64,
 	}
+	o := Options{
+		Partitions: func(yield func(*partition.Partition) bool) { yield(r.p) },
+		Interval:   func() time.Duration { return time.Minute }, Clock: r.clock,
+	}
+	change(topic, &o)
 	c := partition.NewConfig(topic, 1<<40)
 	tp, id, dir := kafka.TopicPartition{Topic: "t"}, kafka.NewTopicID(), dirs.Dirs()[0]
 	log, err := commitlog.Open(context.Background(), commitlog.Options{
@@ -75,10 +85,8 @@ func newRig(t *testing.T, rule storage.Retention) *rig {
 		r.asked = append(r.asked, append([]storage.LogFacts(nil), logs...))
 		return rule.Decide(ctx, logs)
 	})
-	r.s = New(Options{
-		Partitions: func(yield func(*partition.Partition) bool) { yield(r.p) },
-		Retention:  ask, Interval: func() time.Duration { return time.Minute }, Clock: r.clock,
-	})
+	o.Retention = ask
+	r.s = New(o)
 	t.Cleanup(func() {
 		r.s.Close()
 		purg.Close()

@@ -1,0 +1,140 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/vfs"
+	"github.com/mortisemq/mortise/sdk/storage"
+)
+
+// plugins finds rules by name.
+func plugins(rules map[string]Rule) func(string) (Rule, bool) {
+	return func(name string) (Rule, bool) {
+		r, ok := rules[name]
+		return r, ok
+	}
+}
+
+// down gives no answer.
+var down = decide(func(context.Context, []storage.LogFacts) ([]storage.Verdict, error) { return nil, errors.New("down") })
+
+// named is a rig whose topic names plugins.
+func named(t *testing.T, names []string, rules map[string]Rule) *rig {
+	t.Helper()
+	return newRigOf(t, answer(verdict(4)), func(c *config.Topic, o *Options) {
+		c.RetentionPlugins, o.Rule = names, plugins(rules)
+	}, vfs.OS())
+}
+
+func TestAllPluginsOfATopicMustAgree(t *testing.T) {
+	one, three := Rule{Retention: answer(verdict(1))}, Rule{Retention: answer(verdict(3))}
+	bad := verdict(2)
+	bad.LeaderEpoch = 5
+	rules := map[string]Rule{"one": one, "three": three, "none": {Retention: answer()}, "down": {Retention: down}, "bad": {Retention: answer(bad)}}
+	for _, c := range []struct {
+		names            []string
+		start            kafka.Offset
+		failed, rejected uint64
+	}{
+		{[]string{"three"}, 3, 0, 0},
+		{[]string{"three", "one"}, 1, 0, 0},
+		{[]string{"one", "three"}, 1, 0, 0},
+		{[]string{"three", "none"}, 0, 0, 0},
+		{[]string{"three", "down"}, 0, 1, 0},
+		{[]string{"three", "unheard-of"}, 0, 1, 0},
+		{[]string{"three", "bad"}, 0, 0, 1},
+	} {
+		r := named(t, c.names, rules)
+		r.s.Run()
+		if got := r.p.StartOffset(); got != c.start || r.s.failed.Load() != c.failed || r.s.rejected.Load() != c.rejected {
+			t.Errorf("%v: log start %d, %d silent, %d rejected; want %d, %d, %d",
+				c.names, got, r.s.failed.Load(), r.s.rejected.Load(), c.start, c.failed, c.rejected)
+		}
+		if len(r.asked) != 0 {
+			t.Errorf("%v: the broker's own rule was asked", c.names)
+		}
+	}
+}
+
+// The floor is the core's: no plugin gets below it.
+func TestNothingYoungerThanTheFloorGoes(t *testing.T) {
+	r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
+		c.RetentionPlugins, c.RetentionMinMS = []string{"all"}, 60_000
+		o.Rule = plugins(map[string]Rule{"all": {Retention: answer(verdict(4))}})
+	}, vfs.OS())
+	r.s.Run()
+	if got := r.p.StartOffset(); got != 0 {
+		t.Fatalf("log start %d at once, want 0", got)
+	}
+	r.clock.Advance(61 * time.Second)
+	r.s.Run()
+	if got := r.p.StartOffset(); got != 4 {
+		t.Errorf("log start %d after the floor, want 4", got)
+	}
+}
+
+func TestPluginsSeeWhatGroupsCommitted(t *testing.T) {
+	var seen, others []storage.GroupOffset
+	r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
+		c.RetentionPlugins = []string{"nosy", "other"}
+		o.Committed = func(topic string, partition int32) []storage.GroupOffset {
+			return []storage.GroupOffset{{Group: topic, Offset: int64(partition) + 7}}
+		}
+		o.Rule = plugins(map[string]Rule{
+			"nosy": {Committed: true, Retention: decide(func(_ context.Context, logs []storage.LogFacts) ([]storage.Verdict, error) {
+				seen = logs[0].Committed
+				return nil, nil
+			})},
+			"other": {Retention: decide(func(_ context.Context, logs []storage.LogFacts) ([]storage.Verdict, error) {
+				others = logs[0].Committed
+				return nil, nil
+			})},
+		})
+	}, vfs.OS())
+	r.s.Run()
+	if len(seen) != 1 || seen[0] != (storage.GroupOffset{Group: "t", Offset: 7}) || others != nil {
+		t.Errorf("one plugin saw %v, the other %v", seen, others)
+	}
+}
+
+// fullDisk has hardly any room left.
+type fullDisk struct{ vfs.FS }
+
+func (fullDisk) Usage(string) (vfs.Usage, error) { return vfs.Usage{Total: 1000, Available: 49}, nil }
+
+// A plugin that is down must not fill the disk.
+func TestTimeAndSizeDecideWhereTheDiskIsFull(t *testing.T) {
+	for says, c := range map[string]struct {
+		disk  vfs.FS
+		rule  storage.Retention
+		start kafka.Offset
+	}{
+		"silent, with room":         {vfs.OS(), down, 0},
+		"silent, without":           {fullDisk{vfs.OS()}, down, 2},
+		"it keeps all, without any": {fullDisk{vfs.OS()}, answer(), 0},
+	} {
+		r := newRigOf(t, answer(verdict(2)), func(t *config.Topic, o *Options) {
+			t.RetentionPlugins, o.Rule = []string{"p"}, plugins(map[string]Rule{"p": {Retention: c.rule}})
+		}, c.disk)
+		r.s.Run()
+		if got := r.p.StartOffset(); got != c.start {
+			t.Errorf("%s: log start %d, want %d", says, got, c.start)
+		}
+	}
+}
+
+func TestPluginsAreAskedWithoutLimitsToo(t *testing.T) {
+	r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
+		c.RetentionMS, c.RetentionBytes, c.RetentionPlugins = -1, -1, []string{"p"}
+		o.Rule = plugins(map[string]Rule{"p": {Retention: answer(verdict(1))}})
+	}, vfs.OS())
+	r.s.Run()
+	if got := r.p.StartOffset(); got != 1 {
+		t.Errorf("log start %d, want 1", got)
+	}
+}
