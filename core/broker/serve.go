@@ -96,6 +96,8 @@ func (b *Broker) limits() server.Limits {
 	c := b.config()
 	return server.Limits{
 		RequestMaxBytes:              int32(min(c.SocketRequestMaxBytes, math.MaxInt32)),
+		SendBufferBytes:              c.SocketSendBufferBytes,
+		ReceiveBufferBytes:           c.SocketReceiveBufferBytes,
 		MaxConnections:               int(c.MaxConnections),
 		MaxConnectionsPerIP:          int(c.MaxConnectionsPerIP),
 		MaxConnectionsPerIPOverrides: c.MaxConnectionsPerIPOverrides,

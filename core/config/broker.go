@@ -21,6 +21,8 @@ type Broker struct {
 	MaxPartitionsDescribed  int // in one page of DescribeTopicPartitions
 
 	SocketRequestMaxBytes        int64
+	SocketSendBufferBytes        int   // -1: the system's choice
+	SocketReceiveBufferBytes     int   // -1: the system's choice
 	QueuedMaxRequestBytes        int64 // -1: the broker's choice
 	MaxConnections               int64
 	MaxConnectionsPerIP          int64
@@ -58,6 +60,8 @@ func newBroker(value func(name string) Value) *Broker {
 		MaxPartitionsPerNode:                 int(number("mortise.max.partitions.per.node")),
 		MaxPartitionsDescribed:               int(number("max.request.partition.size.limit")),
 		SocketRequestMaxBytes:                number("socket.request.max.bytes"),
+		SocketSendBufferBytes:                int(number("socket.send.buffer.bytes")),
+		SocketReceiveBufferBytes:             int(number("socket.receive.buffer.bytes")),
 		QueuedMaxRequestBytes:                number("queued.max.request.bytes"),
 		MaxConnections:                       number("max.connections"),
 		MaxConnectionsPerIP:                  number("max.connections.per.ip"),

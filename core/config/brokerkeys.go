@@ -127,6 +127,8 @@ func topicMakingKeys() []Key {
 func networkKeys() []Key {
 	return []Key{
 		readOnly(true, brokerKey("socket.request.max.bytes", Int, "104857600", atLeast(1), "Largest request in bytes; a larger one closes its connection.")),
+		readOnly(true, brokerKey("socket.send.buffer.bytes", Int, "212992", unlimitedOrSome, "Send buffer of a client's socket in bytes, for new connections; -1: the system's choice. Kafka's default is 102400, which costs more CPU.")),
+		readOnly(true, brokerKey("socket.receive.buffer.bytes", Int, "-1", unlimitedOrSome, "Receive buffer of a client's socket in bytes, for new connections; -1: the system's choice. Kafka's default is 102400, which costs more CPU.")),
 		readOnly(false, brokerKey("queued.max.request.bytes", Long, "-1", nil, "Bytes of requests in memory at which nothing more is read from clients; -1: chosen by the broker.")),
 		brokerKey("max.connections", Int, "2147483647", atLeast(0), "Connections of all clients together."),
 		brokerKey("max.connections.per.ip", Int, "2147483647", atLeast(0), "Connections from one IP address."),

@@ -121,7 +121,7 @@ func (s *Server) admit(nc net.Conn, name string, identity *wire.Identity) {
 	s.mu.Unlock()
 	s.m.accepted.Add(1)
 	s.m.connections.Add(1)
-	tune(nc)
+	limits.tune(nc)
 	go func() {
 		defer s.running.Done()
 		c.serve()

@@ -41,6 +41,11 @@ type Options struct {
 type Limits struct {
 	// RequestMaxBytes is the largest frame (socket.request.max.bytes, 100 MiB).
 	RequestMaxBytes int32
+	// SendBufferBytes and ReceiveBufferBytes are the socket's (socket.send.buffer.bytes,
+	// 208 KiB; socket.receive.buffer.bytes, the system's choice); negative: the system's
+	// choice. They count for new connections.
+	SendBufferBytes    int
+	ReceiveBufferBytes int
 	// MaxConnections over all listeners (max.connections, no limit). At the limit
 	// nothing is accepted until a connection closes.
 	MaxConnections int
@@ -70,6 +75,8 @@ const SlowestPeer = 64 << 10
 // withDefaults fills in what is zero.
 func (l Limits) withDefaults() Limits {
 	setDefault(&l.RequestMaxBytes, 100<<20)
+	setDefault(&l.SendBufferBytes, sendBufferBytes)
+	setDefault(&l.ReceiveBufferBytes, -1)
 	setDefault(&l.MaxConnections, math.MaxInt)
 	setDefault(&l.MaxConnectionsPerIP, math.MaxInt)
 	setDefault(&l.IdleTimeout, 10*time.Minute)
