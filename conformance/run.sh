@@ -30,6 +30,8 @@ source "$here/clients/kgo.sh"
 source "$here/clients/streams.sh"
 # shellcheck source=clients/connect.sh
 source "$here/clients/connect.sh"
+# shellcheck source=clients/members.sh
+source "$here/clients/members.sh"
 # shellcheck source=clients/disk.sh
 source "$here/clients/disk.sh"
 # shellcheck source=clients/gotests.sh
@@ -38,7 +40,7 @@ source "$here/clients/gotests.sh"
 # KEEP=1 leaves what the steps wrote.
 trap 'stop_all; [[ -n ${KEEP:-} ]] && echo "$work" || rm -rf "$work"' EXIT
 
-for what in kcat java python node go javac kgo; do
+for what in kcat java python node go members javac kgo; do
   must "install-$what" "install_$what"
 done
 must build build_target
@@ -48,6 +50,7 @@ must start-mortise target_start
 tools_steps
 groups_steps
 kgo_steps
+members_steps
 streams_steps
 connect_steps
 tree_steps

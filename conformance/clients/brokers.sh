@@ -58,7 +58,7 @@ target_start() {
   local environment
   mapfile -t environment < <(target_environment)
   env "${environment[@]}" setsid "$work/mortise" serve --data "$target_dir/data" --listen "127.0.0.1:$target_port" \
-    --advertise "localhost:$target_port" >>"$target_dir/server.log" 2>&1 </dev/null &
+    --advertise "localhost:$target_port" --admin-address 127.0.0.1:0 >>"$target_dir/server.log" 2>&1 </dev/null &
   echo $! >"$target_dir/pid"
   disown # Its end by SIGKILL is no news.
   local i

@@ -1,6 +1,6 @@
 # Sourced by run.sh: Kafka's own consumers and its tools for groups, on Mortise and on a real Kafka; see tools.sh.
 
-group_protocols=(classic)
+group_protocols=(classic consumer)
 
 # java_exec takes the place of the shell, so that a signal reaches it.
 java_exec() { exec java -XX:TieredStopAtLevel=1 "-Dlog4j2.configurationFile=$here/oracle/log4j2.yaml" -cp "$cache/kafka-4.4.0/lib/*:$work/classes" "$@"; }

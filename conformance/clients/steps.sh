@@ -24,36 +24,57 @@ bounded() {
 
 # step NAME COMMAND... runs a step in a subshell and prints its line; what it printed is shown when it failed.
 step() {
-  local name=$1 log start
+  local name=$1 start=$EPOCHREALTIME
   shift
   if ! chosen "$name"; then return 0; fi
-  log="$work/log.$name"
-  start=$EPOCHREALTIME
-  bounded "$@" >"$log" 2>&1 # not as a condition: there bash ignores set -e
-  if (($? == 0)); then
+  bounded "$@" >"$work/log.$name" 2>&1 # not as a condition: there bash ignores set -e
+  ended "$name" $? "$(since "$start")"
+}
+
+# beside NAME COMMAND... starts a step that runs beside others until all_beside waits for them. Their lines come in
+# the order of their starts.
+beside() {
+  local name=$1
+  shift
+  if ! chosen "$name"; then return 0; fi
+  (
+    start=$EPOCHREALTIME
+    bounded "$@" >"$work/log.$name" 2>&1
+    echo "$? $(since "$start")" >"$work/end.$name"
+  ) &
+  besides+=("$name:$!")
+}
+besides=()
+
+all_beside() {
+  local entry code seconds
+  for entry in "${besides[@]}"; do
+    wait "${entry##*:}"
+    read -r code seconds <"$work/end.${entry%:*}"
+    ended "${entry%:*}" "$code" "$seconds"
+  done
+  besides=()
+}
+
+# ended NAME CODE SECONDS counts a step and prints its line.
+ended() {
+  if (($2 == 0)); then
     passed=$((passed + 1))
-    printf 'ok %s (%s)\n' "$name" "$(since "$start")"
+    printf 'ok %s (%s)\n' "$1" "$3"
     return 0
   fi
   failed=$((failed + 1))
-  printf 'FAIL %s (%s)\n' "$name" "$(since "$start")"
-  tail -n 40 "$log" | sed 's/^/    /'
+  printf 'FAIL %s (%s)\n' "$1" "$3"
+  tail -n 40 "$work/log.$1" | sed 's/^/    /'
   return 1
 }
 
 # must is a step without which the rest makes no sense. It always runs, in this shell.
 must() {
-  local name=$1 start=$EPOCHREALTIME
+  local name=$1 start=$EPOCHREALTIME code=0
   shift
-  if "$@" >"$work/log.$name" 2>&1; then
-    passed=$((passed + 1))
-    printf 'ok %s (%s)\n' "$name" "$(since "$start")"
-    return
-  fi
-  failed=$((failed + 1))
-  printf 'FAIL %s (%s)\n' "$name" "$(since "$start")"
-  tail -n 40 "$work/log.$name" | sed 's/^/    /'
-  finish
+  "$@" >"$work/log.$name" 2>&1 || code=$?
+  ended "$name" "$code" "$(since "$start")" || finish
 }
 
 chosen() {
