@@ -103,7 +103,7 @@ func guarded(t *testing.T) (*brokertest.Broker, *passwords, *rulebook) {
 	b := brokertest.Start(t, brokertest.Options{
 		SASL: &broker.SASL{Mechanisms: []string{"PLAIN"}, Authenticator: users, SuperUsers: true},
 		Security: broker.Security{SuperUsers: []string{"User:admin"},
-			Authorizers: []broker.Authorizer{{Name: "rules", Authorizer: rules, Features: func() []string { return []string{auth.FeatureStore} }}}},
+			Authorizers: []broker.Authorizer{{Name: "rules", Authorizer: rules, Has: func(f string) bool { return f == auth.FeatureStore }}}},
 	})
 	return b, users, rules
 }

@@ -18,6 +18,8 @@ type Rule struct {
 	// Committed says that it wants to know what groups have committed
 	// (storage.FeatureCommitted).
 	Committed bool
+	// Topics says that it wants to know how large all topics are (storage.FeatureTopics).
+	Topics bool
 }
 
 // ownRule is the name of Options.Retention among the names of rules: topics can't
@@ -66,11 +68,18 @@ func (s *Scheduler) consult(name string, page []question, concerns func(*questio
 	rule, found := s.rule(name)
 	var facts []storage.LogFacts
 	asked := map[kafka.TopicPartition]*question{}
+	var sizes []storage.TopicBytes
+	if rule.Topics {
+		sizes = s.topicBytes()
+	}
 	for i := range page {
 		if q := &page[i]; concerns(q) {
 			f := q.LogFacts
 			if rule.Committed {
 				f.Committed = s.o.Committed(f.Topic, f.Partition)
+			}
+			if rule.Topics {
+				f.Topics = sizes
 			}
 			facts = append(facts, f)
 			asked[q.partition.TopicPartition()] = q
@@ -89,6 +98,21 @@ func (s *Scheduler) consult(name string, page []question, concerns func(*questio
 		return answers{silent: true}
 	}
 	return answers{verdicts: s.checked(verdicts, asked)}
+}
+
+// topicBytes is how large each topic is on this broker, as far as it leads.
+func (s *Scheduler) topicBytes() []storage.TopicBytes {
+	bytes := map[string]int64{}
+	for p := range s.o.Partitions {
+		if p.Role().Leading && p.Offline() == nil {
+			bytes[p.TopicPartition().Topic] += p.SizeBytes()
+		}
+	}
+	all := make([]storage.TopicBytes, 0, len(bytes))
+	for _, topic := range slices.Sorted(maps.Keys(bytes)) {
+		all = append(all, storage.TopicBytes{Topic: topic, Bytes: bytes[topic]})
+	}
+	return all
 }
 
 // rule finds a rule by name.

@@ -128,6 +128,21 @@ func TestTimeAndSizeDecideWhereTheDiskIsFull(t *testing.T) {
 	}
 }
 
+func TestPluginsSeeHowLargeTopicsAre(t *testing.T) {
+	var seen []storage.TopicBytes
+	r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
+		c.RetentionPlugins = []string{"p"}
+		o.Rule = plugins(map[string]Rule{"p": {Topics: true, Retention: decide(func(_ context.Context, logs []storage.LogFacts) ([]storage.Verdict, error) {
+			seen = logs[0].Topics
+			return nil, nil
+		})}})
+	}, vfs.OS())
+	r.s.Run()
+	if want := r.p.SizeBytes(); len(seen) != 1 || seen[0] != (storage.TopicBytes{Topic: "t", Bytes: want}) {
+		t.Errorf("the plugin saw %v, want %d bytes of t", seen, want)
+	}
+}
+
 func TestPluginsAreAskedWithoutLimitsToo(t *testing.T) {
 	r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
 		c.RetentionMS, c.RetentionBytes, c.RetentionPlugins = -1, -1, []string{"p"}

@@ -25,8 +25,9 @@ const (
 type Link struct {
 	Name       string // in the catalogue
 	Authorizer auth.Authorizer
-	// Features are those of the plugin in service at this moment.
-	Features func() []string
+	// Has says whether the plugin in service at this moment has a feature. It is asked
+	// for every decision.
+	Has func(feature string) bool
 }
 
 // AuthorizerOptions make an Authorizer. Chain, SuperUser and Clock are required.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -80,7 +81,9 @@ func (s *policyStub) SetRules(_ context.Context, _ uint64, rules []auth.Rule) er
 }
 
 // features are those of a plugin.
-func features(f ...string) func() []string { return func() []string { return f } }
+func features(f ...string) func(string) bool {
+	return func(feature string) bool { return slices.Contains(f, feature) }
+}
 
 // chainOf is an authorizer of links, which ends with the test.
 func chainOf(t *testing.T, links ...Link) *Authorizer {
@@ -103,7 +106,7 @@ func TestChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Deny, "c": auth.Abstain, "d": auth.Abstain, "e": auth.Abstain})
 		second := newStub(map[string]auth.Verdict{"a": auth.Deny, "b": auth.Allow, "c": auth.Allow, "d": auth.Deny, "e": auth.Abstain})
-		a := chainOf(t, Link{Name: "first", Authorizer: first, Features: features()}, Link{Name: "second", Authorizer: second, Features: features()})
+		a := chainOf(t, Link{Name: "first", Authorizer: first, Has: features()}, Link{Name: "second", Authorizer: second, Has: features()})
 		for topic, want := range map[string]Answer{"a": Yes, "b": No, "c": Yes, "d": No, "e": No, "unheard of": No} {
 			if got := a.read(client("alice"), topic); got != want {
 				t.Errorf("%s: %d, want %d", topic, got, want)
@@ -125,7 +128,7 @@ func TestChain(t *testing.T) {
 func TestByType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStub(map[string]auth.Verdict{"type": auth.Allow})
-		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
 		ask := func() Answer { return a.AllowedByType(client("alice"), 22, auth.OpWrite, auth.Topic) }
 		if ask() != Yes {
 			t.Error("denied")
@@ -144,7 +147,7 @@ func TestByType(t *testing.T) {
 func TestDecisionsAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Deny})
-		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
 		expect := func(says string, c *wire.ConnInfo, topic string, want Answer, asked int) {
 			t.Helper()
 			if got := a.read(c, topic); got != want || s.asked != asked {
@@ -180,7 +183,7 @@ func TestDecisionsAreRemembered(t *testing.T) {
 func TestNewsEndWhatIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStub(map[string]auth.Verdict{"a": auth.Allow})
-		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
 		alice := client("alice")
 		s.news <- auth.Event{Epoch: 7}
 		synctest.Wait()
@@ -212,7 +215,7 @@ func TestNewsEndWhatIsRemembered(t *testing.T) {
 func TestWithoutNewsNothingNewIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Allow})
-		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
 		alice := client("alice")
 		s.news <- auth.Event{Epoch: 1}
 		synctest.Wait()
@@ -237,7 +240,7 @@ func TestPushedRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rule := auth.Rule{Resource: auth.Topic, Name: "a", Pattern: auth.Literal, Principal: "User:alice", Host: "*", Operation: auth.OpRead, Permission: auth.PermissionAllow}
 		s := newStub(nil)
-		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features(auth.FeaturePush)})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features(auth.FeaturePush)})
 		alice := client("alice")
 		if a.read(alice, "a") != Unknown {
 			t.Error("without rules something is known")
@@ -276,7 +279,7 @@ func TestPushedRules(t *testing.T) {
 func TestWarmAsksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newStub(map[string]auth.Verdict{}), newStub(map[string]auth.Verdict{})
-		a := chainOf(t, Link{Name: "1", Authorizer: first, Features: features()}, Link{Name: "2", Authorizer: second, Features: features()})
+		a := chainOf(t, Link{Name: "1", Authorizer: first, Has: features()}, Link{Name: "2", Authorizer: second, Has: features()})
 		var names []string
 		for n := range auth.MaxActions + 10 {
 			names = append(names, fmt.Sprint("t", n))
@@ -305,7 +308,7 @@ func TestStoredRulesReachThePluginInTheEnd(t *testing.T) {
 		s := newStub(nil)
 		s.err = errors.New("not yet")
 		plain := newStub(nil)
-		links := []Link{{Name: "acl", Authorizer: s, Features: features(auth.FeatureStore)}, {Name: "x", Authorizer: plain, Features: features()}}
+		links := []Link{{Name: "acl", Authorizer: s, Has: features(auth.FeatureStore)}, {Name: "x", Authorizer: plain, Has: features()}}
 		a := chainOf(t, links...)
 		if !a.TakesRules() {
 			t.Error("nobody takes rules")
@@ -332,7 +335,7 @@ func TestStoredRulesReachThePluginInTheEnd(t *testing.T) {
 func TestHerdAsksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStub{policyStub: newStub(map[string]auth.Verdict{"a": auth.Allow}), release: make(chan struct{})}
-		a := chainOf(t, Link{Name: "x", Authorizer: s, Features: features()})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
 		var herd sync.WaitGroup
 		for range 100 {
 			herd.Go(func() {
@@ -374,9 +377,9 @@ func TestDecisionsAreBounded(t *testing.T) {
 func TestRememberedDecisionsAllocateNothing(t *testing.T) {
 	s := newStub(map[string]auth.Verdict{"a": auth.Allow})
 	pushing := newStub(nil)
-	a := NewAuthorizer(AuthorizerOptions{Chain: []Link{{Name: "x", Authorizer: s, Features: features()}}, SuperUser: func(string) bool { return false }, Clock: clock.System{}})
+	a := NewAuthorizer(AuthorizerOptions{Chain: []Link{{Name: "x", Authorizer: s, Has: features()}}, SuperUser: func(string) bool { return false }, Clock: clock.System{}})
 	defer a.Close()
-	p := NewAuthorizer(AuthorizerOptions{Chain: []Link{{Name: "y", Authorizer: pushing, Features: features(auth.FeaturePush)}}, SuperUser: func(string) bool { return false }, Clock: clock.System{}})
+	p := NewAuthorizer(AuthorizerOptions{Chain: []Link{{Name: "y", Authorizer: pushing, Has: features(auth.FeaturePush)}}, SuperUser: func(string) bool { return false }, Clock: clock.System{}})
 	defer p.Close()
 	s.news <- auth.Event{Epoch: 1}
 	s.news <- auth.Event{Epoch: 1} // the first was heard

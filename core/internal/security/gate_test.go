@@ -107,6 +107,7 @@ func TestBadAnswersLetNobodyIn(t *testing.T) {
 		"another nonce":          with(func(r *auth.Result) { r.Nonce = make([]byte, nonceSize) }),
 		"a super user":           with(func(r *auth.Result) { r.PrincipalName = "root" }),
 		"anonymous":              with(func(r *auth.Result) { r.PrincipalName = "ANONYMOUS" }),
+		"a group as principal":   with(func(r *auth.Result) { r.PrincipalType = "Group" }),
 		"everybody":              with(func(r *auth.Result) { r.PrincipalName = "*" }),
 		"no name":                with(func(r *auth.Result) { r.PrincipalName = "" }),
 		"no type":                with(func(r *auth.Result) { r.PrincipalType = "" }),

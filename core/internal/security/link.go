@@ -41,11 +41,8 @@ func newLink(a *Authorizer, l Link) *link {
 	return k
 }
 
-// has says whether the plugin in service has a feature.
-func (l *link) has(feature string) bool { return slices.Contains(l.Features(), feature) }
-
 // pushes says whether decisions are made by rules that were pushed.
-func (l *link) pushes(p *policy) bool { return p.matcher != nil || l.has(auth.FeaturePush) }
+func (l *link) pushes(p *policy) bool { return p.matcher != nil || l.Has(auth.FeaturePush) }
 
 // rules are the pushed rules that count now; nil: none. Without news they count for
 // as long as a decision could have been remembered.
@@ -59,7 +56,7 @@ func (l *link) rules(p *policy) *auth.Matcher {
 // client is who asks, as the plugin may know it.
 func (l *link) client(c *wire.ConnInfo, i *wire.Identity, key int16) auth.Client {
 	who := auth.Client{PrincipalType: i.Type, PrincipalName: i.Name, Groups: i.Groups, Listener: c.Listener, RequestKey: key}
-	if l.has(auth.FeatureUsesHost) {
+	if l.Has(auth.FeatureUsesHost) {
 		who.Host = c.Host()
 	}
 	return who

@@ -32,7 +32,7 @@ func (g *Gate) plausible(l *Listener, r *auth.Result) error {
 		return fmt.Errorf("%d groups, want at most %d", len(r.Groups), groupsMax)
 	case r.Lifetime < 0:
 		return errors.New("a credential that has expired was accepted")
-	case principal == wire.Anonymous, r.PrincipalName == auth.Wildcard, !l.SuperUsers && g.opt.Reserved(principal):
+	case principal == wire.Anonymous, r.PrincipalType == auth.GroupType, r.PrincipalName == auth.Wildcard, !l.SuperUsers && g.opt.Reserved(principal):
 		return fmt.Errorf("the principal %.64q, which this authenticator may not give", principal)
 	}
 	r.CacheTTL = min(max(r.CacheTTL, 0), auth.MaxAcceptTTL)

@@ -29,7 +29,7 @@ func (a *Authorizer) SetRules(epoch uint64, rules []auth.Rule) {
 // none does, there is no sense in changing it.
 func (a *Authorizer) TakesRules() bool {
 	for _, l := range a.chain {
-		if l.has(auth.FeatureStore) {
+		if l.Has(auth.FeatureStore) {
 			return true
 		}
 	}
@@ -45,7 +45,7 @@ func (l *link) give() {
 			return
 		case <-l.changed:
 		}
-		if !l.has(auth.FeatureStore) {
+		if !l.Has(auth.FeatureStore) {
 			continue
 		}
 		err := l.giveOnce(l.stored.Load())

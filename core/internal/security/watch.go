@@ -74,7 +74,7 @@ func (l *link) hear(e auth.Event, first bool) error {
 	}
 	if e.Rules != nil {
 		next.matcher = auth.NewMatcher(e.Rules)
-	} else if !l.has(auth.FeaturePush) {
+	} else if !l.Has(auth.FeaturePush) {
 		next.matcher = nil
 	}
 	l.policy.Store(next)
