@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -78,11 +77,11 @@ func (o options) cost(b *broker, s scenario) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	first, err := mallocs()
+	first, err := metric("go_memstats_mallocs_total")
 	if err != nil {
 		return cost{}, err
 	}
-	before, err := mallocs()
+	before, err := metric("go_memstats_mallocs_total")
 	if err != nil {
 		return cost{}, err
 	}
@@ -91,7 +90,7 @@ func (o options) cost(b *broker, s scenario) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	after, err := mallocs()
+	after, err := metric("go_memstats_mallocs_total")
 	if err != nil {
 		return cost{}, err
 	}
@@ -100,8 +99,8 @@ func (o options) cost(b *broker, s scenario) (cost, error) {
 	return c, err
 }
 
-// mallocs is how many objects the broker has allocated so far.
-func mallocs() (float64, error) {
+// metric is one figure of the broker's /metrics.
+func metric(name string) (float64, error) {
 	resp, err := http.Get("http://" + costAdmin + "/metrics")
 	if err != nil {
 		return 0, err
@@ -112,11 +111,11 @@ func mallocs() (float64, error) {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "go_memstats_mallocs_total "); ok {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
 			return strconv.ParseFloat(strings.TrimSpace(rest), 64)
 		}
 	}
-	return 0, errors.New("no go_memstats_mallocs_total in /metrics")
+	return 0, fmt.Errorf("no %s in /metrics", name)
 }
 
 // traced runs s under strace and returns the system calls per request; nil when

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 func main() {
@@ -21,6 +22,9 @@ func main() {
 	flag.IntVar(&o.warmMiB, "warm", 4096, "MiB through each broker before the first row: a JVM needs them to compile")
 	flag.BoolVar(&o.cold, "cold", false, "do not touch the system's free memory first")
 	costs := flag.Bool("costs", false, "count allocations and system calls per request of Mortise, and nothing else")
+	flag.IntVar(&o.groups, "groups", 0, "measure so many groups of each protocol, and nothing else")
+	flag.DurationVar(&o.groupsFor, "groups-for", 30*time.Second, "how long to measure groups")
+	flag.StringVar(&o.kinds, "group-kinds", "classic,consumer", "protocols of the groups")
 	bare := flag.String("serve-bare", "", "be the bare sendfile loop on this file")
 	of := flag.Int("partitions", partitions, "regions in the file of -serve-bare")
 	flag.Parse()
@@ -39,6 +43,9 @@ func main() {
 // report runs what is asked for and returns its table, also of what was done
 // before an error.
 func (o options) report(costs bool) (string, error) {
+	if o.groups > 0 {
+		return o.groupsTable(strings.Split(o.kinds, ","))
+	}
 	if costs {
 		all, err := o.costs()
 		return costTable(all), err
@@ -53,6 +60,9 @@ type options struct {
 	scale                     float64
 	repeat, many, warmMiB     int
 	cold                      bool
+	groups                    int
+	groupsFor                 time.Duration
+	kinds                     string
 }
 
 // brokers are the two sides; theirs is nil when Mortise runs alone.

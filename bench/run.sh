@@ -22,6 +22,7 @@ jars=${jars%/\*}
 "$dir/bench" -mortise "$dir/mortise" -kafka "$jars" -dir "$dir/data" ${BENCH_FLAGS:-} >"$dir/beside"
 "$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -costs >"$dir/costs"
 "$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -cold -only lifecycle -many 10000 >"$dir/many"
+"$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -groups 5000 >"$dir/groups"
 
 machine() {
   echo "- $(nproc) × $(lscpu | sed -n 's/^Model name: *//p'), $(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) >> 20)) GiB of memory"
@@ -35,8 +36,10 @@ machine() {
   cat "$dir/beside"
   sed -n '/^<!-- costs -->$/,/^<!-- many -->$/p' "$here/NOTES.md" | sed '1d;$d'
   cat "$dir/costs"
-  sed -n '/^<!-- many -->$/,/^<!-- end -->$/p' "$here/NOTES.md" | sed '1d;$d'
+  sed -n '/^<!-- many -->$/,/^<!-- groups -->$/p' "$here/NOTES.md" | sed '1d;$d'
   cat "$dir/many"
+  sed -n '/^<!-- groups -->$/,/^<!-- end -->$/p' "$here/NOTES.md" | sed '1d;$d'
+  cat "$dir/groups"
   sed -n '/^<!-- end -->$/,$p' "$here/NOTES.md" | sed '1d'
 } >"$dir/results"
 mv "$dir/results" "$out"
