@@ -1,0 +1,83 @@
+package pluginhost
+
+import (
+	"fmt"
+	"time"
+)
+
+// When an upgrade is taken back within its bake time.
+const (
+	bakeCalls   = 20  // fewer say nothing
+	bakeFailing = 0.1 // share of failed calls
+	bakeWorse   = 2   // times the share of the version before
+)
+
+// rate is calls and how many of them failed.
+type rate struct{ calls, failures uint64 }
+
+func rateOf(g *generation) rate { return rate{g.calls.Load(), g.failures.Load()} }
+
+// share is the part that failed.
+func (r rate) share() float64 {
+	if r.calls == 0 {
+		return 0
+	}
+	return float64(r.failures) / float64(r.calls)
+}
+
+// baking looks at an upgrade in its bake time: it is taken back if it does worse than
+// what it replaced, and trusted at the end.
+func (s *slot) baking(g *generation, now time.Time) {
+	r := rateOf(g)
+	standby := s.standby.Load()
+	switch {
+	case standby == nil || standby.dead() || !now.Before(s.bakeEnd):
+		s.bakeEnd = time.Time{}
+		s.imminent.Store(false)
+		s.dismiss(s.standby.Swap(nil))
+		s.say(Serving, "")
+	case !g.breaker.allows():
+		s.rollback(g, fmt.Errorf("its breaker opened within the bake time"))
+	case r.calls >= bakeCalls && r.share() > bakeFailing && r.share() > bakeWorse*s.before.share():
+		s.rollback(g, fmt.Errorf("%d of %d calls failed within the bake time", r.failures, r.calls))
+	}
+}
+
+// rollback puts the standby back in the place of g; false: there is none.
+func (s *slot) rollback(g *generation, reason error) bool {
+	standby := s.standby.Load()
+	if standby == nil || standby.dead() {
+		return false
+	}
+	back := standby.successor(s.number.Add(1), s.host.o.Clock.Now())
+	// If it does not take the rules, it answers nothing until it does.
+	_ = s.push(s.ctx, back)
+	s.active, s.previous = back.spec, nil
+	s.outcome = fmt.Errorf("%w: %w", ErrRolledBack, reason)
+	s.standby.Store(nil)
+	s.bakeEnd = time.Time{}
+	s.publish(back)
+	s.imminent.Store(false) // not before: calls wait for who was published
+	s.unhealthy, s.healthAt = 0, back.since.Add(healthEvery)
+	s.m.rollbacks.Add(1)
+	s.say(Serving, s.outcome.Error())
+	s.host.o.Log.Error("plugin upgrade is rolled back", "plugin", s.name, "kind", s.kind, "from", g.about.Version, "to", back.about.Version, "err", reason)
+	g.retire()
+	s.dismiss(g)
+	return true
+}
+
+// revert is an operator's rollback: to the standby, or to what served before.
+func (s *slot) revert() (*Spec, error) {
+	g := s.current.Load()
+	if g != nil && s.standby.Load() != nil && s.rollback(g, fmt.Errorf("an operator asked for it")) {
+		s.desired, s.outcome = s.active, nil
+		s.update(func(v *view) { v.desired = s.desired })
+		return s.active, nil
+	}
+	if s.previous == nil {
+		return nil, fmt.Errorf("%s has no version to go back to: %w", s.name, ErrUnavailable)
+	}
+	spec := s.previous
+	return spec, s.apply(spec)
+}
