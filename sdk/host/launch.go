@@ -91,11 +91,13 @@ func (p *Process) launch(ctx context.Context) error {
 		go p.drainStdio(conn)
 		return nil
 	}
-	if ctx.Err() != nil {
-		err = fmt.Errorf("not ready in time: %w", ctx.Err())
-	} else {
-		err = p.run.explain(err)
+	if ctx.Err() == nil {
+		p.run.awaitReason(ctx)
 	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	err = p.run.explain(err)
 	p.run.kill()
 	return err
 }

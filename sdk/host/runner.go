@@ -22,6 +22,9 @@ import (
 // gone: a process that left the group may hold the pipe open for ever.
 const pipeGrace = 200 * time.Millisecond
 
+// exitGrace is how long an error about a start waits for the exit status.
+const exitGrace = time.Second
+
 // tailBytes bounds how much of the last output an error about the start shows.
 const tailBytes = 2 << 10
 
@@ -231,14 +234,32 @@ func (r *process) blame(err error) {
 	}
 }
 
+// awaitReason waits a little for the exit status of a process that closed its standard
+// output without a handshake: it says more than that.
+func (r *process) awaitReason(ctx context.Context) {
+	r.mu.Lock()
+	known := r.fault != nil || r.socket != "" || r.pid == 0
+	r.mu.Unlock()
+	if known {
+		return
+	}
+	select {
+	case <-r.exited:
+	case <-ctx.Done():
+	case <-time.After(exitGrace):
+	}
+}
+
 // explain is why the start is no good, when go-plugin says err.
 func (r *process) explain(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		err = fmt.Errorf("not ready in time: %w", err)
 	case r.fault != nil:
 		err = r.fault
-	case r.socket == "" && r.hasExited():
+	case r.pid != 0 && r.socket == "" && r.hasExited():
 		err = fmt.Errorf("it ended before the handshake (%w)", endOf(r.wait))
 	}
 	if tail := strings.TrimSpace(r.tail.String()); tail != "" {

@@ -35,21 +35,29 @@ func isolate(cmd *exec.Cmd, c Command) error {
 // limit sets the limits of a process that runs. Memory is RLIMIT_DATA, which counts
 // what the process may write to: a Go program reserves gigabytes of addresses that it
 // never uses, so RLIMIT_AS would refuse healthy ones. No core dumps: they hold secrets.
+//
+// Limits of another user's process need CAP_SYS_RESOURCE. Without it a start that
+// asks for them fails; core dumps are then left to the system.
 func limit(pid int, c Command) error {
-	limits := map[int]uint64{unix.RLIMIT_CORE: 0}
-	if c.MemoryMax > 0 {
-		limits[unix.RLIMIT_DATA] = c.MemoryMax
+	err := setLimit(pid, unix.RLIMIT_CORE, 0)
+	if errors.Is(err, unix.EPERM) && c.RunAs != nil {
+		err = nil
 	}
-	if c.NoFile > 0 {
-		limits[unix.RLIMIT_NOFILE] = c.NoFile
+	if err == nil && c.MemoryMax > 0 {
+		err = setLimit(pid, unix.RLIMIT_DATA, c.MemoryMax)
 	}
-	for resource, most := range limits {
-		err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil)
-		if err != nil && !errors.Is(err, unix.ESRCH) { // gone: reap says so
-			return fmt.Errorf("limit %d to %d: %w", resource, most, err)
-		}
+	if err == nil && c.NoFile > 0 {
+		err = setLimit(pid, unix.RLIMIT_NOFILE, c.NoFile)
 	}
-	return nil
+	return err
+}
+
+func setLimit(pid, resource int, most uint64) error {
+	err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil)
+	if err == nil || errors.Is(err, unix.ESRCH) { // gone: reap says so
+		return nil
+	}
+	return fmt.Errorf("limit %d of the plugin's process to %d: %w", resource, most, err)
 }
 
 // runnable is a path that runs the open file itself, whatever its name means now.

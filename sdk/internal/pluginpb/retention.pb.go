@@ -308,17 +308,73 @@ func (x *LogFacts) GetCommitted() []*GroupOffset {
 	return nil
 }
 
-type DecideRequest struct {
+// TopicBytes is how many bytes the logs of one topic have.
+type TopicBytes struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Meta          *CallMeta              `protobuf:"bytes,1,opt,name=meta,proto3" json:"meta,omitempty"`
-	Logs          []*LogFacts            `protobuf:"bytes,2,rep,name=logs,proto3" json:"logs,omitempty"` // 1000
+	Topic         string                 `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
+	Bytes         int64                  `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicBytes) Reset() {
+	*x = TopicBytes{}
+	mi := &file_v1_retention_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicBytes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicBytes) ProtoMessage() {}
+
+func (x *TopicBytes) ProtoReflect() protoreflect.Message {
+	mi := &file_v1_retention_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicBytes.ProtoReflect.Descriptor instead.
+func (*TopicBytes) Descriptor() ([]byte, []int) {
+	return file_v1_retention_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *TopicBytes) GetTopic() string {
+	if x != nil {
+		return x.Topic
+	}
+	return ""
+}
+
+func (x *TopicBytes) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+type DecideRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Meta  *CallMeta              `protobuf:"bytes,1,opt,name=meta,proto3" json:"meta,omitempty"`
+	Logs  []*LogFacts            `protobuf:"bytes,2,rep,name=logs,proto3" json:"logs,omitempty"` // 1000
+	// All topics that the instance is asked about in this round; only with the feature
+	// topics. 50,000.
+	Topics        []*TopicBytes `protobuf:"bytes,3,rep,name=topics,proto3" json:"topics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_v1_retention_proto_msgTypes[3]
+	mi := &file_v1_retention_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -330,7 +386,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_v1_retention_proto_msgTypes[3]
+	mi := &file_v1_retention_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -343,7 +399,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_v1_retention_proto_rawDescGZIP(), []int{3}
+	return file_v1_retention_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DecideRequest) GetMeta() *CallMeta {
@@ -360,6 +416,13 @@ func (x *DecideRequest) GetLogs() []*LogFacts {
 	return nil
 }
 
+func (x *DecideRequest) GetTopics() []*TopicBytes {
+	if x != nil {
+		return x.Topics
+	}
+	return nil
+}
+
 type DecideResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Verdicts      []*LogVerdict          `protobuf:"bytes,1,rep,name=verdicts,proto3" json:"verdicts,omitempty"` // at most one for each log
@@ -369,7 +432,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_v1_retention_proto_msgTypes[4]
+	mi := &file_v1_retention_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -381,7 +444,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_v1_retention_proto_msgTypes[4]
+	mi := &file_v1_retention_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -394,7 +457,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_v1_retention_proto_rawDescGZIP(), []int{4}
+	return file_v1_retention_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DecideResponse) GetVerdicts() []*LogVerdict {
@@ -419,7 +482,7 @@ type LogVerdict struct {
 
 func (x *LogVerdict) Reset() {
 	*x = LogVerdict{}
-	mi := &file_v1_retention_proto_msgTypes[5]
+	mi := &file_v1_retention_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -431,7 +494,7 @@ func (x *LogVerdict) String() string {
 func (*LogVerdict) ProtoMessage() {}
 
 func (x *LogVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_v1_retention_proto_msgTypes[5]
+	mi := &file_v1_retention_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -444,7 +507,7 @@ func (x *LogVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogVerdict.ProtoReflect.Descriptor instead.
 func (*LogVerdict) Descriptor() ([]byte, []int) {
-	return file_v1_retention_proto_rawDescGZIP(), []int{5}
+	return file_v1_retention_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LogVerdict) GetTopic() string {
@@ -520,10 +583,15 @@ const file_v1_retention_proto_rawDesc = "" +
 	"\tcommitted\x18\x0e \x03(\v2\x1e.mortise.plugin.v1.GroupOffsetR\tcommitted\x1a9\n" +
 	"\vConfigEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"q\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"8\n" +
+	"\n" +
+	"TopicBytes\x12\x14\n" +
+	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"\xa8\x01\n" +
 	"\rDecideRequest\x12/\n" +
 	"\x04meta\x18\x01 \x01(\v2\x1b.mortise.plugin.v1.CallMetaR\x04meta\x12/\n" +
-	"\x04logs\x18\x02 \x03(\v2\x1b.mortise.plugin.v1.LogFactsR\x04logs\"K\n" +
+	"\x04logs\x18\x02 \x03(\v2\x1b.mortise.plugin.v1.LogFactsR\x04logs\x125\n" +
+	"\x06topics\x18\x03 \x03(\v2\x1d.mortise.plugin.v1.TopicBytesR\x06topics\"K\n" +
 	"\x0eDecideResponse\x129\n" +
 	"\bverdicts\x18\x01 \x03(\v2\x1d.mortise.plugin.v1.LogVerdictR\bverdicts\"\xa0\x01\n" +
 	"\n" +
@@ -548,31 +616,33 @@ func file_v1_retention_proto_rawDescGZIP() []byte {
 	return file_v1_retention_proto_rawDescData
 }
 
-var file_v1_retention_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_v1_retention_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_v1_retention_proto_goTypes = []any{
 	(*SegmentFacts)(nil),   // 0: mortise.plugin.v1.SegmentFacts
 	(*GroupOffset)(nil),    // 1: mortise.plugin.v1.GroupOffset
 	(*LogFacts)(nil),       // 2: mortise.plugin.v1.LogFacts
-	(*DecideRequest)(nil),  // 3: mortise.plugin.v1.DecideRequest
-	(*DecideResponse)(nil), // 4: mortise.plugin.v1.DecideResponse
-	(*LogVerdict)(nil),     // 5: mortise.plugin.v1.LogVerdict
-	nil,                    // 6: mortise.plugin.v1.LogFacts.ConfigEntry
-	(*CallMeta)(nil),       // 7: mortise.plugin.v1.CallMeta
+	(*TopicBytes)(nil),     // 3: mortise.plugin.v1.TopicBytes
+	(*DecideRequest)(nil),  // 4: mortise.plugin.v1.DecideRequest
+	(*DecideResponse)(nil), // 5: mortise.plugin.v1.DecideResponse
+	(*LogVerdict)(nil),     // 6: mortise.plugin.v1.LogVerdict
+	nil,                    // 7: mortise.plugin.v1.LogFacts.ConfigEntry
+	(*CallMeta)(nil),       // 8: mortise.plugin.v1.CallMeta
 }
 var file_v1_retention_proto_depIdxs = []int32{
-	6, // 0: mortise.plugin.v1.LogFacts.config:type_name -> mortise.plugin.v1.LogFacts.ConfigEntry
+	7, // 0: mortise.plugin.v1.LogFacts.config:type_name -> mortise.plugin.v1.LogFacts.ConfigEntry
 	0, // 1: mortise.plugin.v1.LogFacts.segments:type_name -> mortise.plugin.v1.SegmentFacts
 	1, // 2: mortise.plugin.v1.LogFacts.committed:type_name -> mortise.plugin.v1.GroupOffset
-	7, // 3: mortise.plugin.v1.DecideRequest.meta:type_name -> mortise.plugin.v1.CallMeta
+	8, // 3: mortise.plugin.v1.DecideRequest.meta:type_name -> mortise.plugin.v1.CallMeta
 	2, // 4: mortise.plugin.v1.DecideRequest.logs:type_name -> mortise.plugin.v1.LogFacts
-	5, // 5: mortise.plugin.v1.DecideResponse.verdicts:type_name -> mortise.plugin.v1.LogVerdict
-	3, // 6: mortise.plugin.v1.Retention.Decide:input_type -> mortise.plugin.v1.DecideRequest
-	4, // 7: mortise.plugin.v1.Retention.Decide:output_type -> mortise.plugin.v1.DecideResponse
-	7, // [7:8] is the sub-list for method output_type
-	6, // [6:7] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	3, // 5: mortise.plugin.v1.DecideRequest.topics:type_name -> mortise.plugin.v1.TopicBytes
+	6, // 6: mortise.plugin.v1.DecideResponse.verdicts:type_name -> mortise.plugin.v1.LogVerdict
+	4, // 7: mortise.plugin.v1.Retention.Decide:input_type -> mortise.plugin.v1.DecideRequest
+	5, // 8: mortise.plugin.v1.Retention.Decide:output_type -> mortise.plugin.v1.DecideResponse
+	8, // [8:9] is the sub-list for method output_type
+	7, // [7:8] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_v1_retention_proto_init() }
@@ -587,7 +657,7 @@ func file_v1_retention_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_v1_retention_proto_rawDesc), len(file_v1_retention_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -16,11 +16,15 @@ type retentionClient struct {
 	c             *Client
 	id            string
 	tellCommitted bool
+	tellTopics    bool
 	services      pluginpb.RetentionClient
 }
 
 func newRetention(c *Client, id string, d plugin.Description) *retentionClient {
-	return &retentionClient{c: c, id: id, tellCommitted: d.Has(storage.FeatureCommitted), services: pluginpb.NewRetentionClient(c.conn)}
+	return &retentionClient{
+		c: c, id: id, tellCommitted: d.Has(storage.FeatureCommitted), tellTopics: d.Has(storage.FeatureTopics),
+		services: pluginpb.NewRetentionClient(c.conn),
+	}
 }
 
 // Decide implements storage.Retention.
@@ -45,9 +49,18 @@ func (r *retentionClient) request(logs []storage.LogFacts) (*pluginpb.DecideRequ
 	if len(logs) > storage.MaxLogs || segments > storage.MaxSegments {
 		return nil, tooLarge("%d logs with %d segments: at most %d with %d", len(logs), segments, storage.MaxLogs, storage.MaxSegments)
 	}
+	if len(logs) > 0 && len(logs[0].Topics) > storage.MaxTopics {
+		return nil, tooLarge("%d topics: at most %d", len(logs[0].Topics), storage.MaxTopics)
+	}
 	q := &pluginpb.DecideRequest{Meta: r.c.meta(r.id), Logs: make([]*pluginpb.LogFacts, len(logs))}
 	for i := range logs {
 		q.Logs[i] = factsMessage(&logs[i], r.tellCommitted)
+	}
+	if r.tellTopics && len(logs) > 0 { // the same in every log
+		q.Topics = make([]*pluginpb.TopicBytes, len(logs[0].Topics))
+		for i, t := range logs[0].Topics {
+			q.Topics[i] = &pluginpb.TopicBytes{Topic: sendable(t.Topic), Bytes: t.Bytes}
+		}
 	}
 	return q, nil
 }
@@ -155,9 +168,14 @@ func logsOf(q *pluginpb.DecideRequest) ([]storage.LogFacts, error) {
 	if len(q.GetLogs()) > storage.MaxLogs || segments > storage.MaxSegments {
 		return nil, badQuestion("%d logs with %d segments", len(q.GetLogs()), segments)
 	}
+	var topics []storage.TopicBytes
+	for _, t := range q.GetTopics() {
+		topics = append(topics, storage.TopicBytes{Topic: t.GetTopic(), Bytes: t.GetBytes()})
+	}
 	logs := make([]storage.LogFacts, len(q.GetLogs()))
 	for i, m := range q.GetLogs() {
 		logs[i] = factsOf(m)
+		logs[i].Topics = topics
 	}
 	return logs, nil
 }

@@ -1,0 +1,318 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mortisemq/mortise/sdk/plugin"
+)
+
+// lifeline is a socket that processes of a test hold a line to: that a line ends is how
+// the test knows that its process did.
+func lifeline(t testing.TB) (address string, accept func() (pid int, end *bufio.Reader)) {
+	t.Helper()
+	address = filepath.Join(t.TempDir(), "l")
+	if len(address) > maxSocketPath() {
+		t.Fatalf("%s is too long for a socket", address)
+	}
+	l, err := net.Listen("unix", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return address, func() (int, *bufio.Reader) {
+		t.Helper()
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		r := bufio.NewReader(c)
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What must end ends within 2 s.
+		if err := c.SetReadDeadline(time.Now().Add(2 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		return pid, r
+	}
+}
+
+// mustEnd waits for the end of a process that holds a line.
+func mustEnd(t testing.TB, what string, line *bufio.Reader) {
+	t.Helper()
+	if _, err := line.ReadByte(); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%s lives on: %v", what, err)
+	}
+}
+
+// ask asks a question about the process itself.
+func askProcess(t testing.TB, p *Process, question string) string {
+	t.Helper()
+	err := p.Validate(t.Context(), plugin.Partitioner, "odd", []byte(`"`+question+`"`))
+	if !errors.Is(err, plugin.ErrConfig) {
+		t.Fatalf("%s: %v", question, err)
+	}
+	return strings.TrimPrefix(err.Error(), plugin.ErrConfig.Error()+": ")
+}
+
+// TestNoise has a plugin print what go-plugin's host panics over: lines of JSON that
+// are no log lines, a megabyte without an end, terminal codes.
+func TestNoise(t *testing.T) {
+	c := behaviour(t, "noise")
+	log := newLineLog()
+	c.Stderr = log.take
+	p := launch(t, c)
+	_, odd := partitionerOf(t, p, "odd")
+	if err := order(t.Context(), odd, "print"); err != nil {
+		t.Fatal(err)
+	}
+	if err := order(t.Context(), odd, "nothing"); err != nil {
+		t.Errorf("after the noise: %v", err)
+	}
+	stopNow(t, p)
+	text := log.String()
+	for _, want := range []string{`{"@level":5}`, "?[2Jcleared", "bad ?? utf-8", "through slog", "line 9999"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the log", want)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if len(line) > MaxLineBytes+1 {
+			t.Errorf("a line of %d bytes", len(line))
+		}
+	}
+}
+
+// TestNative runs a program that go-plugin itself serves: P-521 keys, standard output
+// through a stream that somebody must read.
+func TestNative(t *testing.T) {
+	c := behaviour(t, "native")
+	log := newLineLog()
+	c.Stderr = log.take
+	p := launch(t, c)
+	_, odd := partitionerOf(t, p, "odd")
+	if err := order(t.Context(), odd, "print"); err != nil {
+		t.Fatal(err)
+	}
+	log.await(t, "line 9999")
+	if err := p.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCalls has calls end in every bad way; what ends the process ends nothing else.
+func TestCalls(t *testing.T) {
+	log := newLineLog()
+	c := behaviour(t, "good")
+	c.Stderr = log.take
+	p := launch(t, c)
+	_, odd := partitionerOf(t, p, "odd")
+	if err := order(t.Context(), odd, "panic"); !errors.Is(err, plugin.ErrPanicked) || !strings.Contains(err.Error(), "told to") {
+		t.Errorf("panic: %v, want ErrPanicked", err)
+	}
+	log.await(t, "panic in /mortise.plugin.v1.Partitioner/Assign: told to")
+	if err := order(t.Context(), odd, "out of range"); !errors.Is(err, plugin.ErrBadAnswer) {
+		t.Errorf("out of range: %v, want ErrBadAnswer", err)
+	}
+	for _, how := range []string{"hang", "wait"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- order(ctx, odd, how) }()
+		log.await(t, how[:4])
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want canceled", how, err)
+		}
+	}
+	if err := order(t.Context(), odd, "exit"); !errors.Is(err, plugin.ErrGone) {
+		t.Errorf("exit: %v, want ErrGone", err)
+	}
+	<-p.Done()
+	if err := p.ExitError(); err == nil || err.Error() != "exit status 5" {
+		t.Errorf("exit error %v, want exit status 5", err)
+	}
+	if err := p.Health(t.Context()); !errors.Is(err, plugin.ErrGone) {
+		t.Errorf("health of the dead: %v, want ErrGone", err)
+	}
+	if _, err := p.RSS(); err == nil {
+		t.Error("the dead have memory")
+	}
+}
+
+// TestStopped stops a process that a SIGSTOP holds: go-plugin's Kill and Ping would
+// wait for ever.
+func TestStopped(t *testing.T) {
+	p := launch(t, behaviour(t, "good"))
+	if err := syscall.Kill(p.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Waitid(unix.P_PID, p.PID(), nil, unix.WSTOPPED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := p.Health(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("health: %v, want deadline", err)
+	}
+	start := time.Now()
+	if err := p.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("stop took %v", took)
+	}
+}
+
+// TestChildren kills what a plugin forked, also when it left the process group's
+// terminal session or holds the plugin's pipes.
+func TestChildren(t *testing.T) {
+	for _, how := range []string{"stay", "away"} {
+		t.Run(how, func(t *testing.T) {
+			address, accept := lifeline(t)
+			p := launch(t, behaviour(t, "good"))
+			if got := askProcess(t, p, "fork "+how+" "+address); got != "<nil>" {
+				t.Fatal(got)
+			}
+			pid, line := accept()
+			p.Kill()
+			<-p.Done() // though the child holds standard error
+			if how == "away" {
+				// Only a cgroup could hold it; that it does not hold us is what counts.
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					t.Error(err)
+				}
+			}
+			mustEnd(t, "child", line)
+		})
+	}
+}
+
+// TestHostKilled kills the host without warning: the plugin ends too.
+func TestHostKilled(t *testing.T) {
+	address, accept := lifeline(t)
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := exec.Command(path, "behave", "host", address)
+	dir := t.TempDir()
+	host.Env = append(os.Environ(), "RUN_DIR="+dir)
+	host.Stderr = os.Stderr
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid, line := accept()
+	if pid == host.Process.Pid {
+		t.Fatal("the host itself answers")
+	}
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait()
+	mustEnd(t, "plugin", line)
+}
+
+// TestConfined looks at what a process got: a directory, a few variables, limits.
+func TestConfined(t *testing.T) {
+	t.Setenv("MORTISE_TEST_SECRET", "swordfish")
+	c := behaviour(t, "good")
+	c.Env = []string{"GIVEN=by the operator", "TMPDIR=/elsewhere", "PLUGIN_UNIX_SOCKET_DIR=/elsewhere"}
+	c.MemoryMax, c.NoFile = 256<<20, 100
+	p := launch(t, c)
+	env := askProcess(t, p, "env")
+	if strings.Contains(env, "swordfish") || !strings.Contains(env, "GIVEN=by the operator") || strings.Contains(env, "/elsewhere") {
+		t.Errorf("environment: %s", env)
+	}
+	if dir := askProcess(t, p, "dir"); !strings.HasPrefix(dir, c.RunDir) {
+		t.Errorf("directory %s is not in %s", dir, c.RunDir)
+	}
+	if limits := askProcess(t, p, "limits"); limits != "268435456 100 0" {
+		t.Errorf("limits %s, want 268435456 100 0", limits)
+	}
+	if got := askProcess(t, p, "status NoNewPrivs"); !strings.HasSuffix(got, "1") {
+		t.Errorf("%q, want 1", got)
+	}
+	_, odd := partitionerOf(t, p, "odd")
+	if err := order(t.Context(), odd, "allocate"); !errors.Is(err, plugin.ErrGone) {
+		t.Errorf("allocate: %v, want ErrGone", err)
+	}
+	<-p.Done()
+}
+
+// TestThreadsAreClean checks that confining a process confines no other thread of the
+// host, and none that is made later.
+func TestThreadsAreClean(t *testing.T) {
+	for range 4 {
+		launch(t, behaviour(t, "good"))
+	}
+	const threads = 20
+	var all, held sync.WaitGroup
+	held.Add(threads)
+	for range threads {
+		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			held.Done()
+			held.Wait() // so that they are on as many threads
+			text, err := os.ReadFile("/proc/thread-self/status")
+			if err != nil || !strings.Contains(string(text), "NoNewPrivs:\t0") {
+				t.Errorf("a thread of the host is confined, or %v", err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestRunAs(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may choose")
+	}
+	c := behaviour(t, "good")
+	c.Digest = digest(t, c.Path) // runs the open file: the folder may be closed to others
+	c.RunAs = &User{UID: 65534, GID: 65534}
+	if err := os.Chmod(c.RunDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := launch(t, c)
+	if uid := askProcess(t, p, "uid"); uid != "65534" {
+		t.Errorf("uid %s, want 65534", uid)
+	}
+	if err := p.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWrongKind asks an instance for a contract of another kind, and a process for a
+// plugin that it lacks.
+func TestWrongKind(t *testing.T) {
+	p := launch(t, behaviour(t, "good"))
+	in, _ := partitionerOf(t, p, "lengths")
+	if _, err := in.Authorizer(); !errors.Is(err, errKind) {
+		t.Errorf("authorizer of a partitioner: %v", err)
+	}
+	if _, err := p.Configure(t.Context(), plugin.Authorizer, "lengths", plugin.Config{}); !errors.Is(err, plugin.ErrUnsupported) {
+		t.Errorf("a plugin that is not there: %v, want ErrUnsupported", err)
+	}
+}
