@@ -84,7 +84,7 @@ func (p *plan) join(out *Joined, j *Join, m *Member, said *embedded, replaced *M
 	}
 	target, epoch := g.targetOf(next), g.targetEpoch
 	if out.Downgrade {
-		out.Replaced, out.Rebalance = replaced.ID, g.targetEpoch < p.epoch
+		out.Replaced, out.Rebalance = replaced.ID, g.targetEpoch < p.epoch || !g.settledBut(replaced)
 	} else if target, epoch, err = p.retarget(m, next); err != nil {
 		return err
 	}
@@ -136,6 +136,18 @@ func (g *Group) supports(protocolType string, protocols []Protocol) bool {
 func (g *Group) replacedDowngrades(rules *Rules, replaced *Member) bool {
 	return replaced != nil && replaced.Classic == nil && g.classic == len(g.members)-1 &&
 		rules.Migration.Downgrade && len(g.members) <= rules.ClassicMaxSize
+}
+
+// settledBut reports whether all members but one have what they should have. Kafka
+// does not look: a group that turns to the classic protocol while partitions move would
+// give some of them to two members, until the one that is behind asks again.
+func (g *Group) settledBut(one *Member) bool {
+	for _, m := range g.members {
+		if m != one && !m.reconciled(g.targetEpoch) {
+			return false
+		}
+	}
+	return true
 }
 
 // LeavingDowngrades reports whether none but classic members are left when some

@@ -19,8 +19,11 @@ type ClassicMember struct {
 }
 
 // FromClassic makes a group of one of the classic protocol that has members (online
-// upgrade). The changes are what is to be written about it; it has them already.
-func FromClassic(id string, generation int32, members []ClassicMember, img *meta.Image) (*Group, []Change, *kafka.Error) {
+// upgrade). stable says that nobody is about to join. If not, or if nobody has some
+// partition, the next heartbeat begins an epoch even if it brings nothing new. (Kafka
+// does not look: who came last, or what came last, could stay alone.) The changes are
+// what is to be written about the group; it has them already.
+func FromClassic(id string, generation int32, stable bool, members []ClassicMember, img *meta.Image) (*Group, []Change, *kafka.Error) {
 	g := New(id)
 	var list []*Member
 	for i := range members {
@@ -38,7 +41,11 @@ func FromClassic(id string, generation int32, members []ClassicMember, img *meta
 	for _, m := range list {
 		do(setMember{m})
 	}
-	do(setEpoch{generation, hashTopics(g.names, img)})
+	hash := int64(0)
+	if stable && coverAll(list, g.names, img) {
+		hash = hashTopics(g.names, img)
+	}
+	do(setEpoch{generation, hash})
 	for _, m := range list {
 		do(setTarget{m.ID, m.Assigned.plain()})
 	}
@@ -47,6 +54,24 @@ func FromClassic(id string, generation int32, members []ClassicMember, img *meta
 		do(setCurrent{m})
 	}
 	return g, changes, nil
+}
+
+// coverAll reports whether members have every partition that they subscribe to.
+func coverAll(members []*Member, names map[string]subscribers, img *meta.Image) bool {
+	have := Owned{}
+	for _, m := range members {
+		for topic, partitions := range m.Assigned {
+			for p := range partitions {
+				have.set(topic, p, 0)
+			}
+		}
+	}
+	for name := range names {
+		if t, ok := img.Topic(name); ok && len(have[t.ID]) < len(t.Partitions) {
+			return false
+		}
+	}
+	return true
 }
 
 // upgraded is a member of the classic protocol in a group of the other one.

@@ -29,7 +29,8 @@ func (g *Group) plan(env *Env) *plan { return &plan{g: g, env: env, epoch: g.epo
 func (p *plan) add(c ...Change) { p.changes = append(p.changes, c...) }
 
 // preferred is the assignor that most members wish for, if one took the place of
-// another. Among equals the first by name wins; without wishes it is the default.
+// another. Among equals the last by name wins: uniform, as in Kafka. Without wishes it
+// is the default.
 func (g *Group) preferred(rules *Rules, old, next *Member) string {
 	counts := maps.Clone(g.assignors)
 	if old != nil && old.Assignor != "" {
@@ -40,7 +41,7 @@ func (g *Group) preferred(rules *Rules, old, next *Member) string {
 	}
 	best := ""
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		if counts[name] > counts[best] {
+		if counts[name] >= counts[best] {
 			best = name
 		}
 	}

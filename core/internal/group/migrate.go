@@ -39,7 +39,7 @@ func (s *State) upgrade(t *take) *kafka.Error {
 			members[i].Protocols = append(members[i].Protocols, consumergroup.Protocol{Name: p.Name, Metadata: p.Metadata})
 		}
 	}
-	c, changes, err := consumergroup.FromClassic(g.id, g.generation, members, s.image)
+	c, changes, err := consumergroup.FromClassic(g.id, g.generation, g.phase == Stable, members, s.image)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ func (g *Group) supports(protocolType string, protocols []kmsg.JoinGroupRequestP
 }
 
 // vote chooses a protocol: each member votes for the first of its own that all
-// members know. Among equals the one that was voted for first wins.
+// members know. Among equals the order of Kafka's hash table decides, and in one
+// bucket of it who was voted for first.
 func (g *Group) vote() string {
 	votes := map[string]int{}
 	best := ""
@@ -40,7 +41,8 @@ func (g *Group) vote() string {
 	}
 	for _, m := range g.order {
 		for i := range m.protocols {
-			if name := m.protocols[i].Name; votes[name] > votes[best] {
+			name := m.protocols[i].Name
+			if votes[name] > votes[best] || votes[name] == votes[best] && bucket(name) < bucket(best) {
 				best = name
 			}
 		}

@@ -24,9 +24,12 @@ func ruled() Config {
 	return Config{MaxSize: 100, InitialDelayMS: 3000, RetentionMS: 1000_000, CheckIntervalMS: 600_000, MetadataMaxChars: 4096}
 }
 
+// assignors are those that there are.
+var assignors = consumergroup.Assignors()
+
 // ruledConsumers are the rules of tests for groups of the consumer protocol.
 func ruledConsumers(string) consumergroup.Rules {
-	return consumergroup.Rules{MaxSize: 100, ClassicMaxSize: 100, Assignors: consumergroup.Assignors(), RegexRefreshMS: 600_000,
+	return consumergroup.Rules{MaxSize: 100, ClassicMaxSize: 100, Assignors: assignors, RegexRefreshMS: 600_000,
 		SessionMS: 45_000, HeartbeatMS: 5000, Migration: consumergroup.Migration{Upgrade: true, Downgrade: true}}
 }
 

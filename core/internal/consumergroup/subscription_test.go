@@ -1,0 +1,95 @@
+package consumergroup
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// topicID is a topic id that a test can foretell.
+func topicID(n byte) (id kafka.TopicID) {
+	id[0], id[15] = 1, n
+	return id
+}
+
+// topic is a topic of some partitions on brokers 1 and 2.
+func topic(id kafka.TopicID, name string, partitions int) *meta.Topic {
+	t := &meta.Topic{Name: name, ID: id}
+	for range partitions {
+		t.Partitions = append(t.Partitions, meta.Partition{Replicas: []kafka.BrokerID{1, 2}})
+	}
+	return t
+}
+
+// picture is an image with topics.
+func picture(index uint64, topics ...*meta.Topic) *meta.Image {
+	e := meta.Empty("c").Edit(index)
+	for _, t := range topics {
+		e.PutTopic(t)
+	}
+	return e.Image()
+}
+
+// TestHashIsKafkas compares with what Kafka's classes say: a broker that takes over
+// from the other shall not rebalance everybody.
+func TestHashIsKafkas(t *testing.T) {
+	foo := &meta.Topic{Name: "foo", ID: kafka.TopicID{7: 1, 15: 2}, Partitions: []meta.Partition{
+		{Replicas: []kafka.BrokerID{2, 1}}, {Replicas: []kafka.BrokerID{2, 9}}}}
+	bar := &meta.Topic{Name: "bär", ID: kafka.TopicID{7: 3, 8: 0xff, 9: 0xff, 10: 0xff, 11: 0xff, 12: 0xff, 13: 0xff, 14: 0xff, 15: 0xfc},
+		Partitions: make([]meta.Partition, 40)}
+	e := meta.Empty("c").Edit(1)
+	e.PutTopic(foo)
+	e.PutTopic(bar)
+	e.PutBroker(&meta.Broker{ID: 1, Rack: "r1"})
+	e.PutBroker(&meta.Broker{ID: 2, Rack: "r2"})
+	img := e.Image()
+	for _, c := range []struct {
+		names []string
+		want  int64
+	}{
+		{nil, 0},
+		{[]string{"nosuch"}, 0},
+		{[]string{"foo"}, -6570049979050541701},
+		{[]string{"foo", "bär", "nosuch"}, 8620732232447361997},
+	} {
+		names := map[string]subscribers{}
+		countTopics(names, c.names, subscribers{names: 1})
+		if got := hashTopics(names, img); got != c.want {
+			t.Errorf("the hash of %v is %d, want %d", c.names, got, c.want)
+		}
+	}
+}
+
+// TestExpressionsMatchWholeNames holds what RE2 and Kafka say, and that nobody's
+// topics are told to who may not see them.
+func TestExpressionsMatchWholeNames(t *testing.T) {
+	img := picture(7, topic(topicID(1), "a", 1), topic(topicID(2), "ab", 1), topic(topicID(3), "b", 1), topic(topicID(4), "A", 1))
+	for regex, want := range map[string]string{
+		"a": "[a]", "a|b": "[a b]", "a.*": "[a ab]", "(?i)a": "[A a]", "(?m)^a$": "[a]", ".": "[A a b]", "": "[]", "[": "[]",
+	} {
+		got := Resolve([]string{regex}, img, nil, 5)[regex]
+		if fmt.Sprint(got.Topics) != want || got.Version != 7 || got.AtMS != 5 {
+			t.Errorf("%q stands for %v of image %d at %d, want %s of 7 at 5", regex, got.Topics, got.Version, got.AtMS, want)
+		}
+	}
+	got := Resolve([]string{".*"}, img, func(topic string) bool { return topic != "ab" }, 0)[".*"].Topics
+	if fmt.Sprint(got) != "[A a b]" {
+		t.Errorf("told %v, want all but ab", got)
+	}
+}
+
+// TestExpressionsAreBounded refuses one that could not be a key.
+func TestExpressionsAreBounded(t *testing.T) {
+	long := make([]byte, regexBytesMax+1)
+	for i := range long {
+		long[i] = 'a'
+	}
+	if err := checkRegex(string(long)); err == nil || err.Code != kafka.ErrInvalidRegularExpression {
+		t.Errorf("an expression of %d bytes: %v", len(long), err)
+	}
+	if err := checkRegex(string(long[1:])); err != nil {
+		t.Error(err)
+	}
+}
