@@ -112,12 +112,15 @@ func (a *app) reset(ctx context.Context, name string, f *resetFlags) (*resetResu
 		return nil, err
 	}
 	defer done()
-	if err := checkIdle(ctx, admin, name); err != nil {
-		return nil, err
-	}
-	have, err := admin.FetchOffsets(ctx, name)
+	exists, err := checkIdle(ctx, admin, name)
 	if err != nil {
 		return nil, err
+	}
+	var have kadm.OffsetResponses
+	if exists { // else its coordinator may not be there yet, and nothing is committed
+		if have, err = admin.FetchOffsets(ctx, name); err != nil {
+			return nil, err
+		}
 	}
 	result := &resetResult{Group: name, Offsets: []resetRow{}}
 	if result.Offsets, err = f.plan(ctx, admin, have); err != nil {
@@ -132,20 +135,20 @@ func (a *app) reset(ctx context.Context, name string, f *resetFlags) (*resetResu
 
 // checkIdle refuses a group with members: their next commit would undo a reset. A group
 // that does not exist is idle, and a reset makes it.
-func checkIdle(ctx context.Context, admin *kadm.Client, name string) error {
+func checkIdle(ctx context.Context, admin *kadm.Client, name string) (exists bool, err error) {
 	listed, err := admin.ListGroups(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	g, exists := listed[name]
 	if !exists || g.State == "Empty" || g.State == "Dead" {
-		return nil
+		return exists, nil
 	}
 	members := "members"
 	if views, err := describeListed(ctx, admin, g); err == nil && len(views) == 1 {
 		members = strconv.Itoa(len(views[0].Members)) + " members"
 	}
-	return fmt.Errorf("group %s is %s and has %s: stop them first", name, g.State, members)
+	return exists, fmt.Errorf("group %s is %s and has %s: stop them first", name, g.State, members)
 }
 
 // plan finds out where the group goes on in each partition.
