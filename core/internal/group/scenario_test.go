@@ -12,7 +12,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/mortisemq/mortise/core/internal/consumergroup"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the outputs of the scenarios anew")
@@ -55,6 +57,9 @@ type stage struct {
 	log     []Record
 	out     strings.Builder
 	members map[string]string // names to member ids
+	rules   consumergroup.Rules
+	img     *meta.Image
+	epochs  map[string]int32 // of members of the consumer protocol, by name
 }
 
 // person is a Ticket of a named request.
@@ -70,7 +75,8 @@ func (p *person) Answer(m kmsg.Response) {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, now: 1_000_000, state: New(ruled(), ruledConsumers, counters()), members: map[string]string{}}
+	s := &stage{t: t, now: 1_000_000, members: map[string]string{}, rules: ruledConsumers(""), img: meta.Empty("c"), epochs: map[string]int32{}}
+	s.state = New(ruled(), func(string) consumergroup.Rules { return s.rules }, counters())
 	s.do(s.state.Loaded(s.now))
 	return s
 }
@@ -144,11 +150,14 @@ func (s *stage) run(fields []string) {
 		s.state.config.MaxSize = w.number("n", 1)
 	case "restart":
 		s.state = s.replayed()
+		s.state.SetImage(s.img, func() bool { return true })
 		s.do(s.state.Loaded(s.now))
 	case "unload":
 		s.do(s.state.Unload())
 	default:
-		s.t.Fatalf("no such command: %q", fields)
+		if !s.runConsumers(fields[0], who, w) {
+			s.t.Fatalf("no such command: %q", fields)
+		}
 	}
 	s.show()
 }
@@ -307,6 +316,8 @@ func (s *stage) shown(who string, m kmsg.Response) string {
 		return name(r.Topics[0].Partitions[0].ErrorCode)
 	case *kmsg.DeleteGroupsResponse:
 		return name(r.Groups[0].ErrorCode)
+	case *kmsg.ConsumerGroupHeartbeatResponse:
+		return s.shownBeat(who, r)
 	case *kmsg.OffsetDeleteResponse:
 		if r.ErrorCode != 0 {
 			return name(r.ErrorCode)
@@ -321,6 +332,10 @@ func (s *stage) show() {
 	g := s.state.groups["g"]
 	if g == nil {
 		s.out.WriteString("  = no group\n")
+		return
+	}
+	if g.consumers != nil {
+		s.showConsumers(g)
 		return
 	}
 	fmt.Fprintf(&s.out, "  = %s gen=%d members=%d pending=%d offsets=%s\n", g.phase, g.generation, len(g.order), len(g.pending), offsetsOf(g))
@@ -339,7 +354,7 @@ func offsetsOf(g *Group) string {
 
 // replayed is a State made of the log alone.
 func (s *stage) replayed() *State {
-	r := New(ruled(), ruledConsumers, s.state.ids)
+	r := New(ruled(), s.state.rulesOf, s.state.ids)
 	for _, rec := range s.log {
 		if err := r.Replay(rec.Key, rec.Value); err != nil {
 			s.t.Fatalf("replay of our own record: %v", err)
@@ -360,6 +375,10 @@ func (s *stage) compare() {
 		}
 		if offsetsOf(twin) != offsetsOf(g) {
 			s.t.Errorf("the log has the offsets %s, memory %s", offsetsOf(twin), offsetsOf(g))
+		}
+		if g.consumers != nil {
+			s.compareConsumers(g, twin)
+			continue
 		}
 		if g.phase != Stable {
 			continue

@@ -18,6 +18,7 @@ func (s *State) replaceStatic(g *Group, old *member, id string, now int64, by *C
 	m.update(q)
 	g.count(m, 1)
 	m.join = by.Ticket
+	m.fresh = false // as in Kafka: it waits for its answer however long that takes
 	g.awaitingJoin++
 	s.heard(m, now)
 	switch {
