@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/sdk/auth"
 	"github.com/mortisemq/mortise/sdk/host"
@@ -20,8 +18,6 @@ import (
 	"github.com/mortisemq/mortise/sdk/plugin"
 	"github.com/mortisemq/mortise/sdk/storage"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // digest is any that the check of entries takes.
 const digest = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/mortisemq/mortise/sdk/host"
 	"github.com/mortisemq/mortise/sdk/plugin"
@@ -40,9 +41,15 @@ type resident struct{ host.Target }
 func (resident) PID() int             { return 0 }
 func (resident) RSS() (uint64, error) { return 0, plugin.ErrUnsupported }
 
+// mappedMax is what a process may have mapped to write to and never touched: a Go
+// program maps 64 MiB at a time. The system's own limit counts that and is hard, so it
+// is far above the entry's, which the supervisor keeps (weigh), and a Go program's
+// collector a little below.
+const mappedMax = 128 << 20
+
 // command is how the entry's binary is started.
 func (h *Host) command(s *Spec, log func([]byte)) (host.Command, error) {
-	c := host.Command{Path: s.Path, Args: s.Args, RunDir: h.o.Dir, StartTimeout: launchMax, MemoryMax: s.MemoryMax, Stderr: log}
+	c := host.Command{Path: s.Path, Args: s.Args, RunDir: h.o.Dir, StartTimeout: launchMax, Stderr: log}
 	sum, ok := s.digest()
 	if !ok && !h.o.AllowUnverified {
 		return c, fmt.Errorf("%w: no sha256 for %s", ErrRefused, Platform())
@@ -50,6 +57,12 @@ func (h *Host) command(s *Spec, log func([]byte)) (host.Command, error) {
 	c.Digest = sum
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		c.Env = append(c.Env, name+"="+s.Env[name])
+	}
+	if s.MemoryMax > 0 {
+		c.MemoryMax = 2*s.MemoryMax + mappedMax
+		if s.Env["GOMEMLIMIT"] == "" {
+			c.Env = append(c.Env, "GOMEMLIMIT="+strconv.FormatUint(s.MemoryMax/10*8, 10))
+		}
 	}
 	if s.RunAs != nil {
 		c.RunAs = &host.User{UID: s.RunAs.UID, GID: s.RunAs.GID}
