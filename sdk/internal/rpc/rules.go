@@ -196,7 +196,11 @@ func (a *authorizerServer) Watch(q *pluginpb.WatchRequest, stream grpc.ServerStr
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
 	defer context.AfterFunc(in.ending, cancel)()
-	return statusOf(contract.Watch(ctx, func(e auth.Event) error { return sendEvent(stream, e) }))
+	err = contract.Watch(ctx, func(e auth.Event) error { return sendEvent(stream, e) })
+	if in.ending.Err() != nil {
+		err = plugin.ErrDrained
+	}
+	return statusOf(err)
 }
 
 // sendEvent sends one event in as many messages as it needs.
