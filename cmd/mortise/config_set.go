@@ -23,7 +23,7 @@ broker's file are not changed: they are below what is set here.`,
 		Example: `  mortise config set topic orders retention.ms=86400000 cleanup.policy=delete
   mortise config set broker 1 log.cleaner.threads=2 --dry-run
   mortise config set cluster log.retention.ms=604800000
-  mortise config set group billing consumer.session.timeout.ms=30000`,
+  mortise config set group billing consumer.session.timeout.ms=50000`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.completeConfig("="),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// notRun are commands whose examples are only parsed: they run until somebody ends them,
+// or print text for a shell.
+var notRun = []string{"mortise serve", "mortise completion"}
+
+// TestExamplesRun runs the examples of every command against a node, each in a world in
+// which what it names is there, so that they work as they stand in the help.
+func TestExamplesRun(t *testing.T) {
+	n, at := start(t)
+	from := t.TempDir()
+	write(t, filepath.Join(from, "a/b.go"), "package b\n")
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(n.DataDir(), "mortise-data"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "mortise.yaml", "node:\n  id: 1\n")
+	write(t, "users.txt", "ann:1\n")
+	here := strings.NewReplacer("$(go env GOROOT)/src", from, "127.0.0.1:9644", n.AdminAddr(),
+		"broker1.example.com:9644", n.AdminAddr(), "broker1.example.com:9092", at, "broker2.example.com:9092", at)
+	ran := 0
+	commands(newRoot(nil, io.Discard, io.Discard), func(c *cobra.Command) {
+		path := c.CommandPath()
+		if !c.HasParent() || slices.ContainsFunc(notRun, func(p string) bool { return strings.HasPrefix(path, p) }) {
+			return
+		}
+		for _, line := range mortiseLines(t, c.Example) {
+			if path == "mortise consume" && !slices.Contains(line.args, "--stop-at-end") && !slices.Contains(line.args, "-e") {
+				continue // it goes on for ever
+			}
+			ran++
+			makeExampleWorld(t, at, path)
+			var args []string
+			for _, arg := range line.args {
+				args = append(args, globbed(t, here.Replace(arg))...)
+			}
+			in := "hello\n"
+			if line.file != "" {
+				text, err := os.ReadFile(line.file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in = string(text)
+			}
+			must(t, at, in, args...)
+		}
+	})
+	if ran < 40 {
+		t.Errorf("only %d examples ran", ran)
+	}
+}
+
+// makeExampleWorld makes what the examples of a command name.
+func makeExampleWorld(t *testing.T, at, path string) {
+	t.Helper()
+	if path == "mortise topic create" {
+		must(t, at, "", "topic", "delete", "orders", "audit", "--if-exists")
+		return
+	}
+	must(t, at, "", "topic", "create", "orders", "greetings", "users", "source", "-p", "4", "--if-not-exists")
+	must(t, at, "hello\n", "produce", "greetings", "-p", "0")
+	commitAt(t, at, "billing", "orders", 0)
+}
