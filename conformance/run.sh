@@ -32,6 +32,8 @@ source "$here/clients/streams.sh"
 source "$here/clients/connect.sh"
 # shellcheck source=clients/members.sh
 source "$here/clients/members.sh"
+# shellcheck source=clients/compaction.sh
+source "$here/clients/compaction.sh"
 # shellcheck source=clients/disk.sh
 source "$here/clients/disk.sh"
 # shellcheck source=clients/gotests.sh
@@ -55,6 +57,7 @@ streams_steps
 connect_steps
 tree_steps
 crash_steps
+compaction_steps
 disk_steps
 gotest_steps
 

@@ -3,7 +3,12 @@ package broker_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"maps"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -132,5 +137,81 @@ func checkCompacted(ctx context.Context, t *testing.T, b *brokertest.Broker, las
 	}
 	if len(seen) != 10 || records > 100 {
 		t.Errorf("%d records of %d keys stay of 500", records, len(seen))
+	}
+}
+
+// tree is this module's core as paths and contents.
+func tree(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	root := os.DirFS("..")
+	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		content, err := fs.ReadFile(root, path)
+		files[path] = string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// load writes the files in the order of their paths: path as key, content as value.
+func load(t *testing.T, b *brokertest.Broker, topic string, files map[string]string) {
+	t.Helper()
+	c := b.Client(kgo.DefaultProduceTopic(topic), kgo.ProducerBatchMaxBytes(60_000))
+	var records []*kgo.Record
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		records = append(records, &kgo.Record{Key: []byte(path), Value: []byte(files[path]), Timestamp: now()})
+	}
+	if err := c.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A source tree is loaded twice, a tenth of it changed in between. After the cleaning
+// there is the last version of each path, byte for byte, once, and nothing else.
+func TestCompactedTreeHasTheLastVersionsOnly(t *testing.T) {
+	b, manual := compactedBroker(t, vfs.NewMem())
+	b.CreateTopic("tree", 1, map[string]string{"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01",
+		"internal.segment.bytes": "100000", "message.timestamp.before.max.ms": "9223372036854775807", "segment.ms": "1000"})
+	files := tree(t)
+	load(t, b, "tree", files)
+	changed := 0
+	for i, path := range slices.Sorted(maps.Keys(files)) {
+		if i%10 == 0 {
+			files[path] += "// changed\n"
+			changed++
+		}
+	}
+	load(t, b, "tree", files)
+	if changed < 20 {
+		t.Fatalf("%d files changed: this is no tree", changed)
+	}
+	// The active segment is not cleaned: a record behind it makes it one of the others.
+	c := b.Client(kgo.DefaultProduceTopic("tree"))
+	roll := &kgo.Record{Key: []byte("~roll"), Timestamp: now().Add(time.Minute)}
+	if err := c.ProduceSync(t.Context(), roll).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	manual.Advance(2 * compactionTick)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	seen := map[string]string{}
+	err := read(ctx, b, "tree", int64(2*len(files))+1, func(r *kgo.Record) {
+		if _, twice := seen[string(r.Key)]; twice {
+			t.Errorf("%s is there twice", r.Key)
+		}
+		seen[string(r.Key)] = string(r.Value)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(seen, "~roll")
+	if !maps.Equal(seen, files) {
+		t.Errorf("%d paths stay, want the %d as they were last", len(seen), len(files))
 	}
 }

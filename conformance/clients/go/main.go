@@ -1,13 +1,14 @@
 // Command goclients loads a source tree into a topic through a Go client and reads it back through another.
 //
 //	goclients load  -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE]
-//	goclients check -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE]
+//	goclients check -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE] [-once]
 //	goclients checkstream -dir D [-max N]     what kcat printed comes on standard input
 //	goclients golden kgo|sarama|kafka-go N... where it puts the keys on standard input, of N partitions
 //
 // A file is one record: its path is the key, its content the value, the hash of its content a header. load writes one
 // line "partition offset path" for each acknowledged record into the acked file. check wants every file once or more,
-// byte for byte, and what the acked file says at its place.
+// byte for byte, and what the acked file says at its place; with -once it wants every file once and no more, but for
+// keys that begin with ~, which are no files.
 package main
 
 import (
@@ -37,6 +38,7 @@ func run(args []string) error {
 	dir := flags.String("dir", "", "root of the source tree")
 	limit := flags.Int("max", 0, "take the first so many files; 0: all")
 	acked := flags.String("acked", "", "file of acknowledged records")
+	once := flags.Bool("once", false, "no file may be there twice")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -63,6 +65,7 @@ func run(args []string) error {
 		return load(files, w, *acked)
 	case "check":
 		c := newChecker(files)
+		c.once = *once
 		if err := r(c.add); err != nil {
 			return err
 		}

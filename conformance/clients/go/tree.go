@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -104,6 +105,7 @@ type checker struct {
 	seen  map[string]int
 	at    map[string]string // "partition offset" → key
 	bad   []string
+	once  bool // a compacted topic: no file twice, and keys that begin with ~ are no files
 }
 
 func newChecker(files []file) *checker {
@@ -115,6 +117,9 @@ func newChecker(files []file) *checker {
 }
 
 func (c *checker) add(r record) {
+	if c.once && strings.HasPrefix(r.key, "~") {
+		return
+	}
 	full, ok := c.files[r.key]
 	if !ok {
 		c.bad = append(c.bad, fmt.Sprintf("unknown key %q", r.key))
@@ -164,6 +169,8 @@ func (c *checker) result() error {
 		switch n := c.seen[path]; {
 		case n == 0:
 			c.bad = append(c.bad, "missing "+path)
+		case n > 1 && c.once:
+			c.bad = append(c.bad, fmt.Sprintf("%d times %s", n, path))
 		case n > 1:
 			more += n - 1
 		}
