@@ -8,7 +8,6 @@ import (
 	"github.com/mortisemq/mortise/core/internal/group"
 	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
-	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/record"
 )
 
@@ -219,55 +218,6 @@ func (s *shard) tick() {
 	for _, d := range todo {
 		s.finish(d)
 	}
-}
-
-// dropDeletedTopics deletes the offsets of topics that are gone, or that were made
-// anew under the same name. before may be nil.
-func (s *shard) dropDeletedTopics(before, img *meta.Image) {
-	s.mu.Lock()
-	if s.status != statusActive {
-		s.mu.Unlock()
-		return
-	}
-	var gone []string
-	for name := range s.state.Topics {
-		if isGone(before, img, name) {
-			gone = append(gone, name)
-		}
-	}
-	now := s.now()
-	var todo []done
-	for _, name := range gone {
-		for tries := 0; tries < dropTries; tries++ {
-			out := s.state.TopicDeleted(name)
-			if len(out.Records) == 0 {
-				break
-			}
-			d := s.settle(now, out)
-			todo = append(todo, d)
-			if d.code != kafka.None {
-				break // the next image tries again
-			}
-		}
-	}
-	s.mu.Unlock()
-	for _, d := range todo {
-		s.finish(d)
-	}
-}
-
-// dropTries bounds the batches of deletions for one topic: a log that refuses them
-// is not asked for ever.
-const dropTries = 1000
-
-// isGone reports whether the topic that offsets belong to does not exist any more.
-func isGone(before, img *meta.Image, name string) bool {
-	t, ok := img.Topic(name)
-	if !ok || before == nil {
-		return !ok
-	}
-	old, ok := before.Topic(name)
-	return ok && old.ID != t.ID
 }
 
 // unload ends the shard: everybody who waits is told to look for the coordinator.

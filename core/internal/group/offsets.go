@@ -15,7 +15,8 @@ type Offset struct {
 	LeaderEpoch int32 // -1: not known
 	Metadata    string
 	CommitMS    int64
-	ExpireMS    int64 // asked for by the client (OffsetCommit v2–4); -1: by the broker's rule
+	ExpireMS    int64         // asked for by the client (OffsetCommit v2–4); -1: by the broker's rule
+	TopicID     kafka.TopicID // NoTopicID: not known, as in records of older versions
 }
 
 // noExpiry is the ExpireMS of offsets that the broker's rule is for.
@@ -49,7 +50,7 @@ func (s *State) Commit(now int64, by Caller, q *kmsg.OffsetCommitRequest) (out O
 			if p.Metadata != nil && s.tooLong(*p.Metadata) {
 				code = kafka.ErrOffsetMetadataTooLarge
 			} else {
-				o := put{topic: t.Topic, partition: p.Partition, offset: Offset{At: p.Offset, LeaderEpoch: p.LeaderEpoch, CommitMS: now, ExpireMS: expire}}
+				o := put{topic: t.Topic, partition: p.Partition, offset: Offset{At: p.Offset, LeaderEpoch: p.LeaderEpoch, CommitMS: now, ExpireMS: expire, TopicID: t.TopicID}}
 				if p.Metadata != nil {
 					o.offset.Metadata = *p.Metadata
 				}

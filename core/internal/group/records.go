@@ -10,7 +10,7 @@ import (
 // read.
 const (
 	offsetKeyVersion         = 1
-	offsetValueVersion       = 3
+	offsetValueVersion       = 4
 	offsetValueExpireVersion = 1 // the only one with a time of expiry
 	groupKeyVersion          = 2
 	groupValueVersion        = 3
@@ -30,7 +30,7 @@ func offsetRecord(group string, p *put) Record {
 		v.Version = offsetValueExpireVersion
 	}
 	v.Offset, v.LeaderEpoch, v.Metadata = p.offset.At, p.offset.LeaderEpoch, p.offset.Metadata
-	v.CommitTimestamp, v.ExpireTimestamp = p.offset.CommitMS, p.offset.ExpireMS
+	v.CommitTimestamp, v.ExpireTimestamp, v.TopicID = p.offset.CommitMS, p.offset.ExpireMS, p.offset.TopicID
 	return Record{Key: offsetKey(group, p.topic, p.partition), Value: v.AppendTo(nil)}
 }
 

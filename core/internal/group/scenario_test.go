@@ -141,7 +141,7 @@ func (s *stage) run(fields []string) {
 		q := &kmsg.OffsetDeleteRequest{Group: "g", Topics: []kmsg.OffsetDeleteRequestTopic{{Topic: w["topic"], Partitions: []kmsg.OffsetDeleteRequestTopicPartition{{Partition: int32(w.number("p", 0))}}}}}
 		s.do(s.state.DeleteOffsets(&person{s, "forget", who}, q))
 	case "drop-topic":
-		s.do(s.state.TopicDeleted(who))
+		s.do(s.state.TopicDeleted(who, kafka.NoTopicID))
 	case "wait":
 		s.wait(int64(w.number("ms", 0)))
 	case "append":
