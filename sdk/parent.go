@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"context"
-	"os"
 	"time"
 )
 
@@ -12,8 +11,9 @@ import (
 const parentPoll = 500 * time.Millisecond
 
 // watchParent calls gone when the process that started this one is gone.
-func watchParent(ctx context.Context, gone func()) {
-	parent := os.Getppid()
+// parentOf is os.Getppid.
+func watchParent(ctx context.Context, parentOf func() int, gone func()) {
+	parent := parentOf()
 	ticks := time.NewTicker(parentPoll)
 	defer ticks.Stop()
 	for {
@@ -21,7 +21,7 @@ func watchParent(ctx context.Context, gone func()) {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
-			if os.Getppid() != parent {
+			if parentOf() != parent {
 				gone()
 				return
 			}

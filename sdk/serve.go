@@ -81,7 +81,7 @@ func serve(server *rpc.Server, out io.Writer) error {
 	signal.Ignore(os.Interrupt) // Ctrl-C is the broker's to handle
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go watchParent(ctx, cancel)
+	go watchParent(ctx, os.Getppid, cancel)
 
 	reattach := make(chan *goplugin.ReattachConfig, 1)
 	closed := make(chan struct{})

@@ -30,6 +30,8 @@ func behave(name string, args []string) {
 	switch name {
 	case "good":
 		sdk.Serve(lengths(), odd())
+	case "fast":
+		sdk.Serve(fast()...)
 	case "host":
 		beHost(args[0])
 	case "child":
