@@ -45,6 +45,7 @@ func TestDecide(t *testing.T) {
 		{"another host", []Rule{onHost(allowRule("User:alice", OpRead, Literal, "tt"), "10.0.0.2")}, alice, OpRead, Deny},
 		{"an address as Kafka writes it", []Rule{onHost(allowRule("Robot:r2", OpRead, Literal, "tt"), "0:0:0:0:0:0:0:1")}, robot, OpRead, Allow},
 		{"an address inside IPv6", []Rule{onHost(allowRule("User:alice", OpRead, Literal, "tt"), "::ffff:10.0.0.1")}, alice, OpRead, Allow},
+		{"SEC-04 a prefix of a star is no wildcard", []Rule{allowRule("User:alice", OpRead, Prefixed, "*")}, alice, OpRead, Abstain},
 		{"an unknown operation", []Rule{allowRule("User:*", OpAll, Literal, "*")}, alice, 99, Deny},
 		{"a filter's operation", []Rule{allowRule("User:*", OpAll, Literal, "*")}, alice, OpAny, Deny},
 		{"an allow with a fault allows nothing", []Rule{allowRule("alice", OpAll, Literal, "tt"), allowRule("User:alice", 77, Literal, "tt")}, alice, OpRead, Abstain},
