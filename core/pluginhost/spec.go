@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -262,18 +263,31 @@ func (s *Spec) queue() int {
 }
 
 // same says whether two entries need no new generation: what is only shown may
-// differ.
+// differ, and how the config is laid out.
 func (s *Spec) same(o *Spec) bool {
 	a, b := *s, *o
-	a.Required, b.Required = false, false
-	a.Config, b.Config = nil, nil
-	return reflect.DeepEqual(a, b) && bytes.Equal(s.config(), o.config())
+	equal := slices.Equal(a.Args, b.Args) && maps.Equal(a.Env, b.Env) && maps.Equal(a.SHA256, b.SHA256) &&
+		bytes.Equal(compact(s.config()), compact(o.config())) &&
+		(a.RunAs == nil) == (b.RunAs == nil) && (a.RunAs == nil || *a.RunAs == *b.RunAs)
+	for _, x := range []*Spec{&a, &b} {
+		x.Args, x.Env, x.SHA256, x.Config, x.RunAs, x.Required = nil, nil, nil, nil, nil, false
+	}
+	return equal && reflect.DeepEqual(a, b)
+}
+
+// compact is the config without white space, if it is JSON.
+func compact(config json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, config) != nil {
+		return config
+	}
+	return b.Bytes()
 }
 
 // clone shares nothing that the owner of the entry may change.
 func (s *Spec) clone() *Spec {
 	c := *s
-	c.Args = append([]string(nil), s.Args...)
+	c.Args = slices.Clone(s.Args)
 	c.Env, c.SHA256 = maps.Clone(s.Env), maps.Clone(s.SHA256)
 	c.Config = bytes.Clone(s.Config)
 	if s.RunAs != nil {
