@@ -61,6 +61,7 @@ type Broker struct {
 	groups        *coordinator.Coordinator
 	listeners     []net.Listener // as Options.Listeners
 	epoch         kafka.BrokerEpoch
+	plugins       *plugins
 	authorizer    *security.Authorizer
 	ruleWatch     func() // ends the watching of the cluster's rules
 	api           *api.API

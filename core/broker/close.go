@@ -69,6 +69,9 @@ func (b *Broker) stopServing(ctx context.Context, note func(string, error)) {
 		b.ruleWatch()
 		b.authorizer.Close()
 	}
+	if b.plugins != nil {
+		note("plugins", b.plugins.close(ctx))
+	}
 }
 
 // drain lets answers out and ends every connection.

@@ -38,6 +38,8 @@ type Options struct {
 	Static config.Static
 	// Retention decides which segments may go; nil: none goes.
 	Retention storage.Retention
+	// Plugins may run beside the broker's own code.
+	Plugins Plugins
 	// Security says what clients may do; the zero value: everything.
 	Security Security
 
@@ -89,7 +91,7 @@ func (o *Options) fill() {
 
 // check returns all that is wrong with the options.
 func (o *Options) check() error {
-	errs := []error{checkListeners(o.Listeners)}
+	errs := []error{checkListeners(o.Listeners), o.checkPlugins()}
 	if o.NodeID < 0 {
 		errs = append(errs, fmt.Errorf("node id %d: want 0 or more", o.NodeID))
 	}

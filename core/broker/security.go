@@ -13,7 +13,10 @@ import (
 
 // SASL says how the clients of a listener authenticate.
 type SASL struct {
-	Mechanisms    []string // PLAIN
+	Mechanisms []string // PLAIN
+	// Plugin is the authenticator's name in the plugin catalogue; empty: Authenticator,
+	// which is compiled in by whoever makes the broker.
+	Plugin        string
 	Authenticator auth.Authenticator
 	// SuperUsers believes the authenticator when it says that a client is a super
 	// user. A plugin that the operator did not write is not trusted with that.
@@ -30,6 +33,9 @@ type Security struct {
 	// Authorizers are asked in this order until one does not abstain; none: everybody
 	// may do everything.
 	Authorizers []Authorizer
+	// Plugins are authorizers by their names in the plugin catalogue; they are asked
+	// after Authorizers.
+	Plugins []string
 }
 
 // check returns what is wrong with the listeners' SASL.
@@ -37,7 +43,7 @@ func (s *SASL) check(listener string) error {
 	switch {
 	case s == nil:
 		return nil
-	case s.Authenticator == nil:
+	case s.Authenticator == nil && s.Plugin == "":
 		return fmt.Errorf("listener %s: SASL without an authenticator", listener)
 	case len(s.Mechanisms) == 0:
 		return fmt.Errorf("listener %s: SASL without a mechanism", listener)
@@ -56,10 +62,15 @@ func (b *Broker) newGate() *security.Gate {
 	o := &b.options
 	var listeners []security.Listener
 	for _, l := range o.Listeners {
-		if l.SASL != nil {
-			listeners = append(listeners, security.Listener{Name: l.Name, SecurityProtocol: "SASL_PLAINTEXT",
-				Mechanisms: l.SASL.Mechanisms, Authenticator: l.SASL.Authenticator, SuperUsers: l.SASL.SuperUsers})
+		if l.SASL == nil {
+			continue
 		}
+		authenticator := l.SASL.Authenticator
+		if l.SASL.Plugin != "" {
+			authenticator, _ = b.plugins.host.Authenticator(l.SASL.Plugin)
+		}
+		listeners = append(listeners, security.Listener{Name: l.Name, SecurityProtocol: "SASL_PLAINTEXT",
+			Mechanisms: l.SASL.Mechanisms, Authenticator: authenticator, SuperUsers: l.SASL.SuperUsers})
 	}
 	return security.NewGate(security.GateOptions{Listeners: listeners, Reserved: b.superUser,
 		MaxReauth: func() time.Duration { return time.Duration(b.config().MaxReauthMS) * time.Millisecond },
@@ -74,10 +85,15 @@ func (b *Broker) superUser(principal string) bool {
 // authorize begins to ask authorizers, who get the cluster's rules as they change.
 func (b *Broker) authorize() {
 	o := &b.options
-	if len(o.Security.Authorizers) == 0 {
+	chain := slices.Clone(o.Security.Authorizers)
+	for _, name := range o.Security.Plugins {
+		a, _ := b.plugins.host.Authorizer(name)
+		chain = append(chain, Authorizer{Name: name, Authorizer: a, Has: a.Has})
+	}
+	if len(chain) == 0 {
 		return
 	}
-	b.authorizer = security.NewAuthorizer(security.AuthorizerOptions{Chain: o.Security.Authorizers, SuperUser: b.superUser,
+	b.authorizer = security.NewAuthorizer(security.AuthorizerOptions{Chain: chain, SuperUser: b.superUser,
 		Clock: o.Clock, Log: b.log("security"), Metrics: o.Metrics})
 	first, epoch := true, uint64(0)
 	b.ruleWatch = o.Control.Watch(func(i *meta.Image) {

@@ -39,7 +39,6 @@ func (b *Broker) serve() {
 	o := &b.options
 	c := b.config()
 	b.compact() // first: it compares its checkpoints with logs that did not grow yet
-	b.authorize()
 	gate := b.newGate()
 	deps := api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
 		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Moves: b.moves, Groups: b.groups,
@@ -59,15 +58,14 @@ func (b *Broker) serve() {
 			}
 		})
 	}
-	if o.Retention != nil {
-		b.retention = retention.New(retention.Options{Partitions: b.roles.All, Retention: o.Retention,
-			Config: func(topic string) map[string]string {
-				return b.image().Config(meta.Resource{Type: meta.ResourceTopic, Name: topic})
-			},
-			Interval: func() time.Duration { return time.Duration(b.config().LogRetentionCheckIntervalMS) * time.Millisecond },
-			Clock:    o.Clock, Log: b.log("retention"), Metrics: o.Metrics})
-		b.retention.Start()
-	}
+	b.retention = retention.New(retention.Options{Partitions: b.roles.All, Retention: o.Retention,
+		Rule: b.plugins.retentionRule, Committed: b.committed,
+		Config: func(topic string) map[string]string {
+			return b.image().Config(meta.Resource{Type: meta.ResourceTopic, Name: topic})
+		},
+		Interval: func() time.Duration { return time.Duration(b.config().LogRetentionCheckIntervalMS) * time.Millisecond },
+		Clock:    o.Clock, Log: b.log("retention"), Metrics: o.Metrics})
+	b.retention.Start()
 }
 
 // compact keeps the last values of compacted topics from now on.

@@ -43,6 +43,7 @@ type Options struct {
 	Admin     bool         // with the admin listener
 	SASL      *broker.SASL // nil: clients are anonymous
 	Security  broker.Security
+	Plugins   broker.Plugins
 }
 
 // Broker is a broker of a test. Its methods belong to the test's goroutine,
@@ -92,8 +93,8 @@ func (b *Broker) start() {
 	o := broker.Options{FS: b.options.FS, Net: b.net, Clock: b.options.Clock, Log: b.options.Log,
 		NodeID: self, LogDirs: b.options.LogDirs, Static: b.options.Static, Retention: b.options.Retention,
 		Listeners: []broker.Listener{{Name: listenerName, Address: b.address, SASL: b.options.SASL}},
-		Security:  b.options.Security,
-		Control:   b.Control, Registrar: b.Control}
+		Security:  b.options.Security, Plugins: b.options.Plugins,
+		Control: b.Control, Registrar: b.Control}
 	if b.options.Admin {
 		o.AdminAddress = "127.0.0.1:0"
 	}
@@ -138,6 +139,15 @@ func (b *Broker) Crash(random *rand.Rand) {
 	}
 	b.options.FS = disk.Crash(vfs.CrashOptions{KeepUnsynced: random.Float64(), Torn: true, Rand: random})
 	b.Stop() // it goes on with the old disk, which nobody sees any more
+	b.start()
+}
+
+// RestartOn stops the broker and starts one on another disk, for example on what a
+// crash at some moment would have left.
+func (b *Broker) RestartOn(disk vfs.FS) {
+	b.t.Helper()
+	b.Stop()
+	b.options.FS = disk
 	b.start()
 }
 

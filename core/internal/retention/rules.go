@@ -37,6 +37,9 @@ type question struct {
 	minMS     int64
 }
 
+// own says that the broker's own rule alone decides about the log.
+func (q *question) own() bool { return len(q.rules) == 1 && q.rules[0] == ownRule }
+
 // answers are what one rule said: how many segments of each log may go.
 type answers struct {
 	verdicts map[kafka.TopicPartition]storage.Verdict
@@ -72,11 +75,15 @@ func (s *Scheduler) consult(name string, page []question, concerns func(*questio
 	if rule.Topics {
 		sizes = s.topicBytes()
 	}
+	var committed map[kafka.TopicPartition][]storage.GroupOffset
+	if rule.Committed {
+		committed = s.o.Committed(topics(page, concerns))
+	}
 	for i := range page {
 		if q := &page[i]; concerns(q) {
 			f := q.LogFacts
 			if rule.Committed {
-				f.Committed = s.o.Committed(f.Topic, f.Partition)
+				f.Committed = committed[q.partition.TopicPartition()]
 			}
 			if rule.Topics {
 				f.Topics = sizes
@@ -98,6 +105,17 @@ func (s *Scheduler) consult(name string, page []question, concerns func(*questio
 		return answers{silent: true}
 	}
 	return answers{verdicts: s.checked(verdicts, asked)}
+}
+
+// topics are those of the questions that concern a rule.
+func topics(page []question, concerns func(*question) bool) map[string]bool {
+	all := map[string]bool{}
+	for i := range page {
+		if concerns(&page[i]) {
+			all[page[i].Topic] = true
+		}
+	}
+	return all
 }
 
 // topicBytes is how large each topic is on this broker, as far as it leads.
@@ -182,7 +200,7 @@ func agreement(q *question, said map[string]answers) (storage.Verdict, bool) {
 // oldEnough is how many of the n oldest segments have no record younger than the
 // topic's floor, which is the core's and holds against every plugin.
 func (q *question) oldEnough(n int) int {
-	if len(q.rules) == 1 && q.rules[0] == ownRule {
+	if q.own() {
 		return n
 	}
 	for i := range n {

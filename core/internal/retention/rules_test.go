@@ -82,8 +82,12 @@ func TestPluginsSeeWhatGroupsCommitted(t *testing.T) {
 	var seen, others []storage.GroupOffset
 	r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
 		c.RetentionPlugins = []string{"nosy", "other"}
-		o.Committed = func(topic string, partition int32) []storage.GroupOffset {
-			return []storage.GroupOffset{{Group: topic, Offset: int64(partition) + 7}}
+		o.Committed = func(topics map[string]bool) map[kafka.TopicPartition][]storage.GroupOffset {
+			if len(topics) != 1 || !topics["t"] {
+				t.Errorf("asked for %v", topics)
+			}
+			return map[kafka.TopicPartition][]storage.GroupOffset{
+				{Topic: "t"}: {{Group: "g", Offset: 7}}, {Topic: "t", Partition: 1}: {{Group: "g", Offset: 8}}}
 		}
 		o.Rule = plugins(map[string]Rule{
 			"nosy": {Committed: true, Retention: decide(func(_ context.Context, logs []storage.LogFacts) ([]storage.Verdict, error) {
@@ -97,7 +101,7 @@ func TestPluginsSeeWhatGroupsCommitted(t *testing.T) {
 		})
 	}, vfs.OS())
 	r.s.Run()
-	if len(seen) != 1 || seen[0] != (storage.GroupOffset{Group: "t", Offset: 7}) || others != nil {
+	if len(seen) != 1 || seen[0] != (storage.GroupOffset{Group: "g", Offset: 7}) || others != nil {
 		t.Errorf("one plugin saw %v, the other %v", seen, others)
 	}
 }

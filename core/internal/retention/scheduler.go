@@ -31,9 +31,9 @@ type Options struct {
 	Retention storage.Retention
 	// Rule finds a plugin by the name that topics know it by; nil: there are none.
 	Rule func(name string) (Rule, bool)
-	// Committed are the offsets that groups have committed for a partition; nil: none
-	// are known.
-	Committed func(topic string, partition int32) []storage.GroupOffset
+	// Committed are the offsets that groups have committed for the topics' partitions,
+	// from one look at all groups; nil: none are known.
+	Committed func(topics map[string]bool) map[kafka.TopicPartition][]storage.GroupOffset
 	// Config are the values that a topic itself has; nil: none are shown.
 	Config func(topic string) map[string]string
 	// Interval is log.retention.check.interval.ms; it is asked before each wait.
@@ -78,7 +78,7 @@ func New(o Options) *Scheduler {
 		o.Rule = func(string) (Rule, bool) { return Rule{}, false }
 	}
 	if o.Committed == nil {
-		o.Committed = func(string, int32) []storage.GroupOffset { return nil }
+		o.Committed = func(map[string]bool) map[kafka.TopicPartition][]storage.GroupOffset { return nil }
 	}
 	s := &Scheduler{
 		o:        o,
@@ -138,7 +138,7 @@ func (s *Scheduler) Run() {
 			p.Log().ExpireProducers(now)
 		}
 		q, ok := facts(p, now, s.o.Config)
-		if !ok {
+		if !ok || s.o.Retention == nil && q.own() {
 			continue
 		}
 		if len(page) == pageSize || len(page) > 0 && segments+len(q.Segments) > storage.MaxSegments {

@@ -13,6 +13,7 @@ import (
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/wire"
 	"github.com/mortisemq/mortise/sdk/auth"
+	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
 // policyStub is an authorizer that decides by name and counts what it is asked.
@@ -25,6 +26,7 @@ type policyStub struct {
 	verdicts map[string]auth.Verdict
 	news     chan auth.Event // closed: the watching ends
 	rules    []auth.Rule
+	noStore  bool // it takes no rules
 }
 
 func newStub(verdicts map[string]auth.Verdict) *policyStub {
@@ -73,6 +75,9 @@ func (s *policyStub) Watch(ctx context.Context, send func(auth.Event) error) err
 func (s *policyStub) SetRules(_ context.Context, _ uint64, rules []auth.Rule) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.noStore {
+		return plugin.ErrUnsupported
+	}
 	if s.err != nil {
 		return s.err
 	}
@@ -308,6 +313,7 @@ func TestStoredRulesReachThePluginInTheEnd(t *testing.T) {
 		s := newStub(nil)
 		s.err = errors.New("not yet")
 		plain := newStub(nil)
+		plain.noStore = true
 		links := []Link{{Name: "acl", Authorizer: s, Has: features(auth.FeatureStore)}, {Name: "x", Authorizer: plain, Has: features()}}
 		a := chainOf(t, links...)
 		if !a.TakesRules() {

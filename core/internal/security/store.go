@@ -1,9 +1,10 @@
 package security
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/mortisemq/mortise/sdk/auth"
+	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
 // storedRules are the rules of the cluster's store.
@@ -36,8 +37,13 @@ func (a *Authorizer) TakesRules() bool {
 	return false
 }
 
-// give gives the newest rules to the plugin, again and again until it takes them.
+// give gives the newest rules to the plugin, again and again until it takes them. One
+// that does not want them says so each time: its next version may.
 func (l *link) give() {
+	taker, takes := l.Authorizer.(auth.RuleTaker)
+	if !takes {
+		return
+	}
 	pause := watchPauseMin
 	for {
 		select {
@@ -45,11 +51,9 @@ func (l *link) give() {
 			return
 		case <-l.changed:
 		}
-		if !l.Has(auth.FeatureStore) {
-			continue
-		}
-		err := l.giveOnce(l.stored.Load())
-		if err == nil {
+		s := l.stored.Load()
+		err := taker.SetRules(l.a.ctx, s.epoch, s.rules)
+		if err == nil || errors.Is(err, plugin.ErrUnsupported) {
 			pause = watchPauseMin
 			continue
 		}
@@ -63,13 +67,4 @@ func (l *link) give() {
 		default:
 		}
 	}
-}
-
-// giveOnce gives the plugin the rules.
-func (l *link) giveOnce(s *storedRules) error {
-	taker, ok := l.Authorizer.(auth.RuleTaker)
-	if !ok {
-		return fmt.Errorf("it says that it has the feature %s but lacks SetRules", auth.FeatureStore)
-	}
-	return taker.SetRules(l.a.ctx, s.epoch, s.rules)
 }

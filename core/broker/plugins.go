@@ -1,0 +1,193 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mortisemq/mortise/core/internal/group"
+	"github.com/mortisemq/mortise/core/internal/retention"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/pluginhost"
+	"github.com/mortisemq/mortise/sdk/plugin"
+	"github.com/mortisemq/mortise/sdk/storage"
+)
+
+// Plugins are what the broker may run beside its own code.
+type Plugins struct {
+	Builtins []plugin.Plugin // compiled in
+	// Catalogue has the entries of this broker's settings. An entry of the cluster's
+	// catalogue with the same name takes the place of one here.
+	Catalogue []pluginhost.Spec
+	// RunDir is where processes have their private directories; its path is short.
+	// Empty: the system's for temporary files.
+	RunDir string
+	// AllowUnverified lets binaries run without a digest.
+	AllowUnverified bool
+	// Bake is for how long what an upgrade replaced may come back by itself; 0: the
+	// supervisor's default.
+	Bake time.Duration
+}
+
+// pluginsStart bounds how long a start waits for plugins. Those that need longer go
+// on starting; what depends on them stays closed meanwhile.
+const pluginsStart = 15 * time.Second
+
+// plugins keeps the supervisor's entries as settings and the cluster say.
+type plugins struct {
+	b      *Broker
+	host   *pluginhost.Host
+	cancel context.CancelFunc
+	stop   func()        // ends the watching of the image
+	wake   chan struct{} // the catalogue is another one
+	done   chan struct{} // closed when run has ended
+	first  chan struct{} // closed when the first catalogue was applied
+}
+
+// startPlugins begins to run what the catalogue says.
+func (b *Broker) startPlugins(ctx context.Context) {
+	o := &b.options
+	p := &plugins{b: b, wake: make(chan struct{}, 1), done: make(chan struct{}), first: make(chan struct{}),
+		host: pluginhost.New(pluginhost.Options{Builtins: o.Plugins.Builtins, Dir: o.Plugins.RunDir, Bake: o.Plugins.Bake,
+			AllowUnverified: o.Plugins.AllowUnverified, ClusterID: b.image().ClusterID, BrokerID: int32(o.NodeID),
+			Clock: o.Clock, Log: b.log("plugins"), Metrics: o.Metrics})}
+	b.plugins = p
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.cancel = cancel
+	go p.run(running)
+	seen := false
+	var epoch uint64
+	p.stop = o.Control.Watch(func(i *meta.Image) {
+		if seen && i.PluginEpoch == epoch {
+			return
+		}
+		seen, epoch = true, i.PluginEpoch
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// await waits a while until the first catalogue serves. No plugin can stop the start
+// of the broker.
+func (p *plugins) await(ctx context.Context) {
+	wait, stop := context.WithCancel(ctx)
+	defer stop()
+	timer := p.b.options.Clock.AfterFunc(pluginsStart, stop)
+	defer timer.Stop()
+	select {
+	case <-p.first:
+	case <-wait.Done():
+		p.b.log("plugins").Warn("plugins are still starting; what needs them stays closed until they serve")
+	}
+}
+
+// close ends all plugins.
+func (p *plugins) close(ctx context.Context) error {
+	p.stop()
+	p.cancel()
+	<-p.done
+	return p.host.Close(ctx)
+}
+
+// run applies the catalogue whenever it is another one.
+func (p *plugins) run(ctx context.Context) {
+	defer close(p.done)
+	applied := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		}
+		for _, r := range p.host.Apply(ctx, p.catalogue()) {
+			if r.Err != nil && ctx.Err() == nil {
+				p.b.log("plugins").Error("plugin does not serve as the catalogue says", "name", r.Name, "error", r.Err)
+			}
+		}
+		if !applied {
+			applied = true
+			close(p.first)
+		}
+	}
+}
+
+// catalogue is what shall run: the entries of the settings, and those of the cluster
+// over them.
+func (p *plugins) catalogue() []pluginhost.Spec {
+	specs := slices.Clone(p.b.options.Plugins.Catalogue)
+	for entry := range p.b.image().Plugins() {
+		spec, err := ParsePluginEntry(entry)
+		if err != nil {
+			p.b.log("plugins").Error("plugin entry of the cluster can't be read", "name", entry.Name, "error", err)
+			continue
+		}
+		at := slices.IndexFunc(specs, func(s pluginhost.Spec) bool { return s.Name == spec.Name })
+		if at < 0 {
+			specs = append(specs, spec)
+		} else {
+			specs[at] = spec
+		}
+	}
+	return specs
+}
+
+// ParsePluginEntry reads the spec of an entry of the cluster's catalogue. A field that
+// this broker does not know is an error: leaving it out could let a plugin do more
+// than its operator wanted.
+func ParsePluginEntry(entry *meta.PluginEntry) (pluginhost.Spec, error) {
+	var spec pluginhost.Spec
+	d := json.NewDecoder(bytes.NewReader([]byte(entry.Spec)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&spec); err != nil {
+		return spec, fmt.Errorf("plugin entry %s: %w", entry.Name, err)
+	}
+	if spec.Name != entry.Name {
+		return spec, fmt.Errorf("plugin entry %s: its spec is for %q", entry.Name, spec.Name)
+	}
+	return spec, spec.Check()
+}
+
+// retentionRule finds a retention plugin by name.
+func (p *plugins) retentionRule(name string) (retention.Rule, bool) {
+	r, found := p.host.Retention(name)
+	if !found {
+		return retention.Rule{}, false
+	}
+	return retention.Rule{Retention: r, Committed: r.Has(storage.FeatureCommitted), Topics: r.Has(storage.FeatureTopics)}, true
+}
+
+// committed are the offsets that the groups of this broker have committed for topics.
+func (b *Broker) committed(topics map[string]bool) map[kafka.TopicPartition][]storage.GroupOffset {
+	all := map[kafka.TopicPartition][]storage.GroupOffset{}
+	b.groups.Offsets(func(id string, offsets map[string]map[int32]group.Offset) bool {
+		for topic := range topics {
+			for partition, o := range offsets[topic] {
+				tp := kafka.TopicPartition{Topic: topic, Partition: partition}
+				all[tp] = append(all[tp], storage.GroupOffset{Group: id, Offset: o.At})
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// checkPlugins returns what is wrong with the catalogue of the settings, and with
+// names that it does not have.
+func (o *Options) checkPlugins() error {
+	var errs []error
+	for i := range o.Plugins.Catalogue {
+		s := &o.Plugins.Catalogue[i]
+		errs = append(errs, s.Check())
+		if slices.ContainsFunc(o.Plugins.Catalogue[:i], func(e pluginhost.Spec) bool { return e.Name == s.Name }) {
+			errs = append(errs, fmt.Errorf("plugin %s: two entries have this name", s.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
