@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"github.com/mortisemq/mortise/core/internal/group"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 )
@@ -20,9 +19,9 @@ func (s *shard) dropDeletedTopics(before, img *meta.Image) {
 	}
 	now := s.now()
 	var todo []done
-	for _, drop := range s.gone(before, img) {
+	for name, keep := range s.gone(before, img) {
 		for tries := 0; tries < dropTries; tries++ {
-			out := drop()
+			out := s.state.TopicDeleted(name, keep)
 			if len(out.Records) == 0 {
 				break
 			}
@@ -39,21 +38,19 @@ func (s *shard) dropDeletedTopics(before, img *meta.Image) {
 	}
 }
 
-// gone says what to delete: one operation for each topic that offsets belong to and
-// that is not what it was. Caller holds mu.
-func (s *shard) gone(before, img *meta.Image) (drops []func() group.Output) {
+// gone are the topics that offsets belong to and that are not what they were, with the
+// id of the one that has the name now, or none. Caller holds mu.
+func (s *shard) gone(before, img *meta.Image) map[string]kafka.TopicID {
+	gone := map[string]kafka.TopicID{}
 	for name := range s.state.Topics {
 		t, ok := img.Topic(name)
-		switch {
-		case !ok:
-			drops = append(drops, func() group.Output { return s.state.TopicDeleted(name, kafka.NoTopicID) })
-		case before == nil:
-			drops = append(drops, func() group.Output { return s.state.TopicLoaded(name, t.ID) })
-		default:
+		if !ok {
+			gone[name] = kafka.NoTopicID
+		} else if before != nil {
 			if old, ok := before.Topic(name); !ok || old.ID != t.ID {
-				drops = append(drops, func() group.Output { return s.state.TopicDeleted(name, t.ID) })
+				gone[name] = t.ID
 			}
 		}
 	}
-	return drops
+	return gone
 }

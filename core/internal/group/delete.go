@@ -126,26 +126,14 @@ func (s *State) Topics(yield func(string) bool) {
 // TopicDeleted deletes the offsets of a topic that is gone, but for those that were
 // committed for another one with its name: keep is its id, or NoTopicID. Call it until
 // it has no Records.
-func (s *State) TopicDeleted(topic string, keep kafka.TopicID) Output {
-	return s.cutTopic(topic, func(o *Offset) bool { return keep == kafka.NoTopicID || o.TopicID != keep })
-}
-
-// TopicLoaded deletes offsets that were committed for a topic of the same name that is
-// gone. It is for after a load; what does not say which one it was for stays. Call it
-// until it has no Records.
-func (s *State) TopicLoaded(topic string, id kafka.TopicID) Output {
-	return s.cutTopic(topic, func(o *Offset) bool { return o.TopicID != kafka.NoTopicID && o.TopicID != id })
-}
-
-// cutTopic deletes some offsets of a topic, as many as one batch takes.
-func (s *State) cutTopic(topic string, gone func(*Offset) bool) (out Output) {
+func (s *State) TopicDeleted(topic string, keep kafka.TopicID) (out Output) {
 	if s.topics[topic] == 0 {
 		return out
 	}
 	var cuts []cut
 	for _, g := range s.groups {
 		for partition, o := range g.offsets[topic] {
-			if !gone(&o) {
+			if keep != kafka.NoTopicID && o.TopicID == keep {
 				continue
 			}
 			if cuts = append(cuts, cut{g, topic, partition}); len(cuts) == sweepRecordsMax {

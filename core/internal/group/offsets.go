@@ -16,7 +16,7 @@ type Offset struct {
 	Metadata    string
 	CommitMS    int64
 	ExpireMS    int64         // asked for by the client (OffsetCommit v2–4); -1: by the broker's rule
-	TopicID     kafka.TopicID // NoTopicID: not known, as in records of older versions
+	TopicID     kafka.TopicID // NoTopicID: not known, as after a load
 }
 
 // noExpiry is the ExpireMS of offsets that the broker's rule is for.

@@ -7,10 +7,12 @@ import (
 )
 
 // Versions of Kafka's record schemas that are written: those of Kafka 4. All are
-// read.
+// read. Of offsets it is not the newest, which has the id of the topic: a cluster that
+// takes the files over has given its topics other ids, and its Kafka would not find an
+// offset that has the old one.
 const (
 	offsetKeyVersion         = 1
-	offsetValueVersion       = 4
+	offsetValueVersion       = 3
 	offsetValueExpireVersion = 1 // the only one with a time of expiry
 	groupKeyVersion          = 2
 	groupValueVersion        = 3
@@ -30,7 +32,7 @@ func offsetRecord(group string, p *put) Record {
 		v.Version = offsetValueExpireVersion
 	}
 	v.Offset, v.LeaderEpoch, v.Metadata = p.offset.At, p.offset.LeaderEpoch, p.offset.Metadata
-	v.CommitTimestamp, v.ExpireTimestamp, v.TopicID = p.offset.CommitMS, p.offset.ExpireMS, p.offset.TopicID
+	v.CommitTimestamp, v.ExpireTimestamp = p.offset.CommitMS, p.offset.ExpireMS
 	return Record{Key: offsetKey(group, p.topic, p.partition), Value: v.AppendTo(nil)}
 }
 

@@ -100,7 +100,7 @@ func (s *State) replayOffset(key, value []byte) error {
 		return malformed("offset value", err)
 	}
 	g, _ := s.ensure(k.Group, v.CommitTimestamp)
-	o := Offset{At: v.Offset, LeaderEpoch: v.LeaderEpoch, Metadata: v.Metadata, CommitMS: v.CommitTimestamp, ExpireMS: noExpiry, TopicID: v.TopicID}
+	o := Offset{At: v.Offset, LeaderEpoch: v.LeaderEpoch, Metadata: v.Metadata, CommitMS: v.CommitTimestamp, ExpireMS: noExpiry}
 	if v.Version == offsetValueExpireVersion {
 		o.ExpireMS = v.ExpireTimestamp
 	}
