@@ -49,10 +49,7 @@ type watch struct {
 func (w *watch) once(ctx context.Context, s *slot) error {
 	changed, g := s.changes(), s.current.Load()
 	if g == nil || g.dead() {
-		if w.epoch > 0 && !s.imminent.Load() {
-			return errBlind
-		}
-		return w.wait(ctx, changed)
+		return w.next(ctx, s, changed, errBlind)
 	}
 	if w.epoch > 0 {
 		w.epoch++
@@ -60,7 +57,25 @@ func (w *watch) once(ctx context.Context, s *slot) error {
 			return err
 		}
 	}
-	return w.follow(ctx, g)
+	err := w.follow(ctx, g)
+	if errors.Is(err, plugin.ErrGone) && ctx.Err() == nil {
+		return w.next(ctx, s, changed, err)
+	}
+	return err
+}
+
+// next goes on if another generation serves, or is about to; else the watch ends with
+// lost, unless it has told nothing yet.
+func (w *watch) next(ctx context.Context, s *slot, changed <-chan struct{}, lost error) error {
+	if w.epoch == 0 || s.imminent.Load() {
+		return w.wait(ctx, changed)
+	}
+	select {
+	case <-changed:
+		return nil
+	default:
+		return lost
+	}
 }
 
 // wait waits for another generation.
