@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -8,8 +10,8 @@ import (
 )
 
 // liveConsumer runs a member of a consumer group of KIP-848 until it has read n records
-// and committed them, and keeps it there until the test or the returned function ends it.
-func liveConsumer(t *testing.T, at, group, topic string, n int) (leave func()) {
+// and committed them, and keeps it there until the test ends.
+func liveConsumer(t *testing.T, at, group, topic string, n int) {
 	t.Helper()
 	c, err := kgo.NewClient(kgo.SeedBrokers(at), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(), kgo.ClientID("reader"), kgo.InstanceID("first"),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer()))
@@ -27,13 +29,12 @@ func liveConsumer(t *testing.T, at, group, topic string, n int) (leave func()) {
 	if err := c.CommitUncommittedOffsets(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return c.Close
 }
 
 // TestConsumerGroupsAreDescribed holds that groups of KIP-848 are listed, described and
 // refused by reset like classic ones, and show their epochs and assignor.
 func TestConsumerGroupsAreDescribed(t *testing.T) {
-	_, at := start(t)
+	n, at := start(t)
 	must(t, at, "", "topic", "create", "orders", "-p", "2")
 	must(t, at, "a\nb\n", "produce", "orders", "-p", "0")
 	commitAt(t, at, "old", "orders", 1)
@@ -62,6 +63,14 @@ func TestConsumerGroupsAreDescribed(t *testing.T) {
 	}
 	if got := must(t, at, "", "group", "lag"); got != "GROUP  TOPIC   PARTITIONS  LAG\nlive   orders  2           1\nold    orders  2           2\n" {
 		t.Errorf("lag:\n%s", got)
+	}
+	r, err := http.Get("http://" + n.AdminAddr() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if body, err := io.ReadAll(r.Body); err != nil || !strings.Contains(string(body), `mortise_group_lag_records{group="live",topic="orders"} 1`) {
+		t.Errorf("no lag of the group on /metrics: %v", err)
 	}
 	fails(t, at, "", 1, "group live is Stable and has 1 members: stop them first", "group", "reset", "live", "--to-earliest", "--execute")
 }

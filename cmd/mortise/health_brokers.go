@@ -5,11 +5,9 @@ import (
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-)
 
-// roomMin is the share of a disk, in percent, below which it counts as nearly full; a
-// broker's own report has the same.
-const roomMin = 5
+	"github.com/mortisemq/mortise/core/broker"
+)
 
 // askBrokers adds what the protocol tells, and gives the hosts of the brokers.
 func (a *app) askBrokers(ctx context.Context, v *healthView) (hosts []string, err error) {
@@ -70,7 +68,7 @@ func (v *healthView) addDir(d *kadm.DescribedLogDir) {
 		view.TotalBytes, view.AvailableBytes = -1, -1
 		v.add("log-dir-offline", fmt.Sprintf("broker %d: log directory %s is offline: %s", d.Broker, d.Dir, view.Offline),
 			"the log of the broker says why; repair the disk, then start the broker again")
-	case d.TotalBytes > 0 && d.UsableBytes*100/d.TotalBytes < roomMin:
+	case d.TotalBytes > 0 && d.UsableBytes*100/d.TotalBytes < broker.RoomMin:
 		v.add("disk-full", fmt.Sprintf("broker %d: log directory %s has %d of %d bytes left", d.Broker, d.Dir, d.UsableBytes, d.TotalBytes),
 			"make room: delete topics, lower retention.ms or retention.bytes, or give it a larger disk")
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/mortisemq/mortise/core/meta"
 )
 
-// roomMin is the share of a file system, in percent, below which it counts as full
-// soon. Appends are refused when nothing is left, which people want to know before.
-const roomMin = 5
+// RoomMin is the share of a file system, in percent, below which it is told to be nearly
+// full. Appends are refused when nothing is left, which people want to know before.
+const RoomMin = 5
 
 // health is the answer of /v1/health.
 func (b *Broker) health() admin.Health {
@@ -54,7 +54,7 @@ func dirHealth(h *admin.Health, d *logdir.Dir) {
 		h.Add("log-dir-offline", err.Error(), "repair the disk, then start the broker again; it is not used until then")
 	} else if u, err := d.Usage(); err == nil {
 		dir.TotalBytes, dir.AvailableBytes = int64(u.Total), int64(u.Available)
-		if u.Total > 0 && u.Available*100/u.Total < roomMin {
+		if u.Total > 0 && u.Available*100/u.Total < RoomMin {
 			h.Add("disk-full", fmt.Sprintf("log directory %s has %d of %d bytes left", d.Path, u.Available, u.Total),
 				"make room: delete topics, lower retention.ms or retention.bytes, or give it a larger disk")
 		}
