@@ -1,6 +1,7 @@
 package logdir
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -82,23 +83,26 @@ func (s *Set) Twins() map[kafka.TopicPartition][]*Dir { return s.twins }
 // for a deletion, and removed with RemoveDeleted. It belongs to the start, when nobody
 // else looks for what was found.
 func (s *Set) Keep(tp kafka.TopicPartition, here *Dir) error {
-	for _, d := range s.twins[tp] {
-		if d == here || d.Offline() != nil {
-			continue
-		}
-		if err := s.discard(d, tp); err != nil {
-			return err
-		}
-	}
+	all := s.twins[tp]
 	delete(s.twins, tp)
 	s.found[tp] = here
-	return nil
+	var errs []error
+	for _, d := range all {
+		if d != here && d.Offline() == nil {
+			errs = append(errs, s.discard(d, tp))
+		}
+	}
+	return errors.Join(errs...)
 }
 
-// discard renames the folder of tp as for a deletion.
+// discard renames the folder of tp as for a deletion, if it was not set aside.
 func (s *Set) discard(d *Dir, tp kafka.TopicPartition) error {
 	to := path.Join(d.Path, tp.DeletedName(kafka.NewTopicID()))
-	if err := s.fs.Rename(d.PartitionPath(tp), to); err != nil {
+	err := s.fs.Rename(d.PartitionPath(tp), to)
+	if isNotExist(err) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("%s: discard a second copy: %w", tp, err)
 	}
 	s.deleted = append(s.deleted, to)
