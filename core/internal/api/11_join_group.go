@@ -55,8 +55,24 @@ func (a *API) refuseJoin(r *wire.Request, q *kmsg.JoinGroupRequest) kafka.ErrorC
 		return kafka.ErrInvalidGroupID
 	case q.SessionTimeoutMillis < g.MinSessionMS || q.SessionTimeoutMillis > g.MaxSessionMS:
 		return kafka.ErrInvalidSessionTimeout
+	case !storable(r, q):
+		return kafka.ErrInvalidRequest
 	}
 	return kafka.None
+}
+
+// storable reports whether the texts of a request fit into a group's record. The member
+// may yet be given an id that begins with one of them.
+func storable(r *wire.Request, q *kmsg.JoinGroupRequest) bool {
+	const uuidRoom = 1 + 36
+	longest := max(len(r.ClientID)+uuidRoom, len(q.MemberID), len(q.ProtocolType))
+	if q.InstanceID != nil {
+		longest = max(longest, len(*q.InstanceID)+uuidRoom)
+	}
+	for i := range q.Protocols {
+		longest = max(longest, len(q.Protocols[i].Name))
+	}
+	return longest <= nameBytesMax
 }
 
 // joinError is an answer that is only an error.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -115,9 +114,6 @@ func checkHeartbeat(q *kmsg.ConsumerGroupHeartbeatRequest, assignors []string) *
 	}
 	return kafka.ErrUnsupportedAssignor.Err(fmt.Sprintf("ServerAssignor %s is not supported. Supported assignors: %s.", *q.ServerAssignor, strings.Join(assignors, ", ")))
 }
-
-// nameBytesMax bounds what becomes part of a record's key.
-const nameBytesMax = math.MaxInt16
 
 // blank reports whether a text is there and has nothing in it.
 func blank(s *string) bool { return s != nil && strings.TrimSpace(*s) == "" }

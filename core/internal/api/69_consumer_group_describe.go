@@ -25,12 +25,14 @@ func (a *API) consumerGroupDescribe(r *wire.Request) {
 	resp.Groups = make([]kmsg.ConsumerGroupDescribeResponseGroup, len(q.Groups))
 	parts := newCountdown(len(q.Groups), func() {
 		for i := range resp.Groups {
-			if g := &resp.Groups[i]; g.ErrorCode == 0 {
-				a.hideTopics(r, g)
-				if q.IncludeAuthorizedOperations {
-					g.AuthorizedOperations = a.allowedOperations(r, ResourceGroup, g.Group)
-				}
+			g := &resp.Groups[i]
+			if g.ErrorCode != 0 {
+				continue
 			}
+			if q.IncludeAuthorizedOperations {
+				g.AuthorizedOperations = a.allowedOperations(r, ResourceGroup, g.Group)
+			}
+			a.hideMembers(r, g)
 		}
 		r.ReplyMessage(resp)
 	})
@@ -60,9 +62,9 @@ func (a *API) consumerGroupDescribe(r *wire.Request) {
 	parts.done()
 }
 
-// hideTopics refuses a group whose members read topics that the client may not be told
-// of.
-func (a *API) hideTopics(r *wire.Request, g *kmsg.ConsumerGroupDescribeResponseGroup) {
+// hideMembers takes the members away if they read a topic that the client may not be
+// told of.
+func (a *API) hideMembers(r *wire.Request, g *kmsg.ConsumerGroupDescribeResponseGroup) {
 	may := a.mayDescribe(r)
 	if may == nil {
 		return
@@ -73,9 +75,7 @@ func (a *API) hideTopics(r *wire.Request, g *kmsg.ConsumerGroupDescribeResponseG
 				if may(t.Topic) {
 					continue
 				}
-				id := g.Group
-				*g = kmsg.NewConsumerGroupDescribeResponseGroup()
-				g.Group, g.ErrorCode = id, int16(kafka.ErrTopicAuthorizationFailed)
+				g.Members, g.ErrorCode = nil, int16(kafka.ErrTopicAuthorizationFailed)
 				g.ErrorMessage = kmsg.StringPtr("The group has described topic(s) that the client is not authorized to describe.")
 				return
 			}

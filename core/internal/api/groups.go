@@ -3,6 +3,7 @@ package api
 import (
 	"crypto/rand"
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -93,11 +94,18 @@ func caller(r *wire.Request) group.Caller {
 	return group.Caller{ClientID: string(r.ClientID), Host: "/" + r.Conn.Remote.Addr().Unmap().String(), Version: r.Version}
 }
 
+// nameBytesMax bounds what becomes part of a record's key, or of a classic group's
+// value: their texts have lengths of 16 bits.
+const nameBytesMax = math.MaxInt16
+
 // coordinate runs an operation on a group's shard; refuse answers when there is
 // none.
 func (a *API) coordinate(id string, op func(*group.State, int64) group.Output, refuse func(kafka.ErrorCode)) {
 	code := kafka.ErrCoordinatorNotAvailable
-	if a.deps.Groups != nil {
+	switch {
+	case len(id) > nameBytesMax:
+		code = kafka.ErrInvalidGroupID
+	case a.deps.Groups != nil:
 		code = a.deps.Groups.Do(id, op)
 	}
 	if code != kafka.None {
