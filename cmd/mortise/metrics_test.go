@@ -15,7 +15,7 @@ import (
 )
 
 // rewrite makes TestMetricsReference write the reference in place of comparing.
-var rewrite = flag.Bool("rewrite", false, "write docs/metrics.md")
+var rewrite = flag.Bool("rewrite", false, "write the pages of docs that tests write")
 
 const metricsReference = "../../docs/metrics.md"
 

@@ -61,6 +61,10 @@ func BrokerKeys() []Key {
 // GroupKeys are the keys that groups can have, by name.
 func GroupKeys() []Key { return copies(keys().groupSorted, func(*Key) bool { return true }) }
 
+// ClientMetricsKeys are the keys that subscriptions to clients' metrics can have, by
+// name.
+func ClientMetricsKeys() []Key { return slices.Clone(keys().clientMetrics) }
+
 // copies copies the keys that pass.
 func copies(all []*Key, pass func(*Key) bool) []Key {
 	var out []Key
