@@ -113,6 +113,8 @@ func nodeOptions(log *slog.Logger, s *settings.Settings, values func() []broker.
 		Broker: broker.Options{
 			Log: log, NodeID: s.Node.ID, Rack: s.Node.Rack, LogDirs: s.Data.LogDirs,
 			Static: static(s), Retention: builtinRetention(),
+			Security:     broker.Security{SuperUsers: s.Security.SuperUsers, Plugins: s.Security.Authorizers},
+			Plugins:      plugins(s),
 			AdminAddress: s.Admin.Address, AdminConfig: values,
 			Version: broker.Version{Version: v.Version, Commit: v.Commit, Go: v.Go, Kafka: v.Kafka},
 		},
@@ -120,10 +122,23 @@ func nodeOptions(log *slog.Logger, s *settings.Settings, values func() []broker.
 	for _, l := range s.Listeners {
 		host, port := l.AdvertisedHostPort()
 		o.Broker.Listeners = append(o.Broker.Listeners, broker.Listener{
-			Name: l.Name, Address: l.Address, AdvertisedHost: host, AdvertisedPort: port,
+			Name: l.Name, Address: l.Address, AdvertisedHost: host, AdvertisedPort: port, SASL: sasl(l),
 		})
 	}
 	return o
+}
+
+// plugins are what may run beside the broker's own code.
+func plugins(s *settings.Settings) broker.Plugins {
+	return broker.Plugins{Builtins: builtins(), Catalogue: s.Plugins.Catalogue, RunDir: s.Plugins.RunDir, AllowUnverified: s.Plugins.AllowUnverified}
+}
+
+// sasl is how the clients of a listener log in; nil: they do not.
+func sasl(l settings.Listener) *broker.SASL {
+	if l.Authenticator == "" {
+		return nil
+	}
+	return &broker.SASL{Mechanisms: []string{"PLAIN"}, Plugin: l.Authenticator, SuperUsers: l.SuperUsers}
 }
 
 // static are Kafka's keys with what our own settings mean in Kafka's terms.

@@ -8,6 +8,12 @@ import (
 	"strconv"
 )
 
+// What items of lists are called.
+const (
+	aListener = "listener"
+	aPlugin   = "plugin"
+)
+
 // listenerName is what a listener may be called.
 var listenerName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 
@@ -16,21 +22,22 @@ var listenerName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 func (s *Settings) check(problem func(path string, err error)) {
 	for i, l := range s.Listeners {
 		if field, err := l.check(); err != nil {
-			problem("listeners", &itemError{i, field, err})
+			problem("listeners", &itemError{aListener, i, field, err})
 			continue
 		}
 		for j, earlier := range s.Listeners[:i] {
 			switch {
 			case l.Name == earlier.Name:
-				problem("listeners", &itemError{i, "name", fmt.Errorf("%s is the name of listener %d too", l.Name, j+1)})
+				problem("listeners", &itemError{aListener, i, "name", fmt.Errorf("%s is the name of listener %d too", l.Name, j+1)})
 			case clash(l.Address, earlier.Address):
-				problem("listeners", &itemError{i, "address", fmt.Errorf("%s is taken by listener %d", l.Address, j+1)})
+				problem("listeners", &itemError{aListener, i, "address", fmt.Errorf("%s is taken by listener %d", l.Address, j+1)})
 			}
 		}
 		if clash(s.Admin.Address, l.Address) {
 			problem("admin/address", fmt.Errorf("%s is taken by the listener %s; choose another port", s.Admin.Address, l.Name))
 		}
 	}
+	s.checkPlugins(problem)
 	for i, dir := range s.Data.LogDirs {
 		for _, earlier := range s.Data.LogDirs[:i] {
 			if filepath.Clean(dir) == filepath.Clean(earlier) {
@@ -40,8 +47,9 @@ func (s *Settings) check(problem func(path string, err error)) {
 	}
 }
 
-// itemError is a problem of one listener.
+// itemError is a problem of one item of a list: a listener, a plugin.
 type itemError struct {
+	what  string // listener
 	item  int    // from 0
 	field string // empty: the item as a whole
 	err   error
@@ -50,9 +58,9 @@ type itemError struct {
 // Error implements error.
 func (e *itemError) Error() string {
 	if e.field == "" {
-		return fmt.Sprintf("listener %d: %v", e.item+1, e.err)
+		return fmt.Sprintf("%s %d: %v", e.what, e.item+1, e.err)
 	}
-	return fmt.Sprintf("listener %d: %s: %v", e.item+1, e.field, e.err)
+	return fmt.Sprintf("%s %d: %s: %v", e.what, e.item+1, e.field, e.err)
 }
 
 // Unwrap implements errors.Unwrap.

@@ -86,6 +86,9 @@ func (l *loader) settings() *Settings {
 		if err := k.set(s, v); err != nil {
 			l.problem(k.Path, fmt.Errorf("%w (want %s)", err, k.Type))
 		}
+		if k.Path == cataloguePath {
+			v = withoutSecrets(v)
+		}
 		s.values = append(s.values, Value{shown(k.Path), v, l.origins[k.Path]})
 	}
 	l.kafkaKeys(s)

@@ -49,8 +49,8 @@ func Keys() []Key {
 		{"data/log_dirs", "list of paths", []any{}, false,
 			"Folders for partitions, one per disk. Empty: one, logs inside data.dir.",
 			func(s *Settings, v any) error { return texts(v, &s.Data.LogDirs) }},
-		{"listeners", "list of {name, address, advertised}", defaultListeners(), false,
-			"Where clients connect, and the address that they are told to use.",
+		{"listeners", "list of {name, address, advertised, authenticator, super_users}", defaultListeners(), false,
+			"Where clients connect, and the address that they are told to use. With authenticator, the name of a plugin, clients log in by SASL PLAIN; super_users: it may say that a client is one.",
 			func(s *Settings, v any) error { return listeners(v, &s.Listeners) }},
 		{"admin/address", "host:port", "127.0.0.1:9644", false,
 			"The HTTP listener for metrics, health and /v1. Empty: none.",
@@ -69,6 +69,21 @@ func Keys() []Key {
 				s.Durability = Durability(d)
 				return err
 			}},
+		{"security/super_users", "list of principals", []any{}, false,
+			"Who may do everything: User:admin for example.",
+			func(s *Settings, v any) error { return texts(v, &s.Security.SuperUsers) }},
+		{"security/authorizers", "list of plugins", []any{}, false,
+			"Authorizer plugins by name, asked in this order until one does not abstain. Empty: everybody may do everything.",
+			func(s *Settings, v any) error { return texts(v, &s.Security.Authorizers) }},
+		{cataloguePath, "list of entries", []any{}, false,
+			"Plugins that this broker runs; an entry of the cluster's catalogue with the same name takes the place of one here.",
+			func(s *Settings, v any) error { return catalogue(v, &s.Plugins.Catalogue) }},
+		{"plugins/run_dir", "path", "", false,
+			"Where plugin processes have their private folders; a short path. Empty: the system's folder for temporary files.",
+			func(s *Settings, v any) error { return text(v, &s.Plugins.RunDir) }},
+		{"plugins/allow_unverified", "true or false", false, false,
+			"Runs binaries without a digest. For development.",
+			func(s *Settings, v any) error { return truth(v, &s.Plugins.AllowUnverified) }},
 		{"shutdown/timeout", "duration such as 30s", "30s", true,
 			"How long a graceful stop may take.",
 			func(s *Settings, v any) error { return duration(v, &s.Shutdown.Timeout, time.Second) }},
@@ -145,6 +160,16 @@ func texts(v any, into *[]string) error {
 	return nil
 }
 
+// truth takes true or false.
+func truth(v any, into *bool) error {
+	b, ok := v.(bool)
+	if !ok {
+		return fmt.Errorf("%s is neither true nor false", quoted(v))
+	}
+	*into = b
+	return nil
+}
+
 func oneOf(v any, into *string, allowed ...string) error {
 	if err := text(v, into); err != nil {
 		return err
@@ -183,7 +208,7 @@ func listeners(v any, into *[]Listener) error {
 	for i, item := range list {
 		fields, ok := item.(map[string]any)
 		if !ok {
-			return &itemError{i, "", fmt.Errorf("%s is not {name, address, advertised}", quoted(item))}
+			return &itemError{aListener, i, "", fmt.Errorf("%s is not {name, address, advertised, authenticator, super_users}", quoted(item))}
 		}
 		l := Listener{}
 		for name, value := range fields {
@@ -195,11 +220,15 @@ func listeners(v any, into *[]Listener) error {
 				err = filled(value, &l.Address)
 			case "advertised":
 				err = filled(value, &l.Advertised)
+			case "authenticator":
+				err = filled(value, &l.Authenticator)
+			case "super_users":
+				err = truth(value, &l.SuperUsers)
 			default:
-				err = fmt.Errorf("no such field; there are name, address, advertised")
+				err = fmt.Errorf("no such field; there are name, address, advertised, authenticator, super_users")
 			}
 			if err != nil {
-				return &itemError{i, name, err}
+				return &itemError{aListener, i, name, err}
 			}
 		}
 		*into = append(*into, l)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/pluginhost"
 )
 
 // Settings is one whole, valid set of values. It does not change.
@@ -20,6 +21,8 @@ type Settings struct {
 	Log        Log
 	Durability Durability
 	Shutdown   Shutdown
+	Security   Security
+	Plugins    Plugins
 
 	// Defaults are Kafka's broker keys, by their Kafka names, as text.
 	Defaults map[string]string
@@ -49,6 +52,23 @@ type Listener struct {
 	Name       string // for example PLAINTEXT
 	Address    string // host:port to bind
 	Advertised string // host:port that clients are told; empty: Address
+	// Authenticator is the plugin that finds out who clients are; empty: they are
+	// anonymous.
+	Authenticator string
+	SuperUsers    bool // Authenticator may say that a client is a super user
+}
+
+// Security says who may do what.
+type Security struct {
+	SuperUsers  []string // principals
+	Authorizers []string // plugins, in the order in which they are asked
+}
+
+// Plugins are what the broker may run beside its own code.
+type Plugins struct {
+	Catalogue       []pluginhost.Spec
+	RunDir          string // empty: the system's for temporary files
+	AllowUnverified bool
 }
 
 // AdvertisedHostPort splits what clients are told. Check has made sure that it
