@@ -164,6 +164,9 @@ func (b *bad) VerifyPassword(_ context.Context, p *auth.Peer, user string, _ []b
 	if lie {
 		r.Nonce = []byte("another")
 	}
+	if b.config.Fault == "large" && user == "alice" {
+		r.Groups = large()
+	}
 	return r, err
 }
 
@@ -214,5 +217,19 @@ func (b *bad) Decide(_ context.Context, logs []storage.LogFacts) ([]storage.Verd
 		}
 		out = append(out, v)
 	}
+	if b.config.Fault == "large" && logs[0].Topic != canaryName {
+		for _, t := range large() {
+			out = append(out, storage.Verdict{Topic: t})
+		}
+	}
 	return out, err
+}
+
+// large is more than a message may have.
+func large() []string {
+	all := make([]string, 1024)
+	for i := range all {
+		all[i] = strings.Repeat("x", 10<<10)
+	}
+	return all
 }

@@ -55,10 +55,15 @@ func (s *slot) canaryPartitioner(ctx context.Context, g *generation) error {
 		r.Keys[i] = strconv.AppendInt(nil, int64(i)*7919, 10)
 	}
 	r.Keys[0], r.Keys[1] = nil, []byte{}
-	out, err := await(ctx, func() ([]int32, error) {
+	ask := func() ([]int32, error) {
 		out := make([]int32, len(r.Keys))
 		return out, g.assign(ctx, r, out)
-	}, nil)
+	}
+	if g.guard != nil {
+		unguarded := ask
+		ask = func() ([]int32, error) { return result(ctx, g.guard, unguarded) }
+	}
+	out, err := ask()
 	if err != nil {
 		return err
 	}

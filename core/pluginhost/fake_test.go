@@ -25,7 +25,7 @@ const digest = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
 // world is a Host whose processes are fakes: binaries by path.
 type world struct {
 	*Host
-	t        *testing.T
+	t        testing.TB
 	binaries map[string]func(p *fakeProcess) // makes the process what it is
 	registry *metrics.Registry
 

@@ -36,7 +36,8 @@ type generation struct {
 	retention     storage.Retention
 	// direct is a compiled-in partitioner: called on the caller's goroutine.
 	direct bool
-	guard  *guard // of a compiled-in plugin of the other kinds; else nil
+	// guard is a compiled-in plugin's: of all its calls, or of direct's canaries only.
+	guard *guard
 
 	gate    *gate
 	breaker breaker

@@ -36,7 +36,7 @@ type Options struct {
 	// AllowUnverified lets binaries run whose entry has no digest for this platform.
 	AllowUnverified bool
 	Launcher        Launcher          // nil: package sdk/host
-	Clock           clock.Clock       // nil: the system's. Deadlines of calls are contexts', so the system's always
+	Clock           clock.Clock       // nil: the system's. Deadlines are contexts': always the system's
 	Log             *slog.Logger      // nil: discarded
 	Metrics         *metrics.Registry // nil: a private one
 }

@@ -12,6 +12,7 @@ import (
 const (
 	healthEvery  = 5 * time.Second
 	healthMisses = 3 // in a row: it hangs
+	pushMisses   = 3 // in a row: it can't take the rules
 	// memoryWarn is the part of the limit that is told once for each generation.
 	memoryWarn = 0.8
 )
@@ -78,16 +79,28 @@ func (s *slot) overweight(g *generation, reason error) {
 	}
 }
 
-// repush gives rules again to an authorizer that did not take them.
+// repush gives rules again to an authorizer that did not take them. One that does not
+// take them three times in a row is started again.
 func (s *slot) repush(g *generation, _ time.Time) bool {
-	if g.taken.stale.Load() {
-		ctx, cancel := context.WithTimeout(s.ctx, g.spec.timeout())
-		defer cancel()
-		if err := s.push(ctx, g); err == nil {
-			s.host.o.Log.Info("plugin took the rules", "plugin", s.name, "generation", g.number)
-		}
+	if !g.taken.stale.Load() {
+		s.unruly = 0
+		return true
 	}
-	return true
+	ctx, cancel := context.WithTimeout(s.ctx, rulesMax)
+	defer cancel()
+	err := s.push(ctx, g)
+	if err == nil || s.ctx.Err() != nil {
+		s.unruly = 0
+		s.say(s.stateNow(), "")
+		return true
+	}
+	if s.unruly++; s.unruly < pushMisses || g.spec.Builtin != "" {
+		s.say(s.stateNow(), err.Error())
+		return true
+	}
+	s.unruly = 0
+	s.lost(g, err)
+	return false
 }
 
 // probe asks a generation whose breaker is open the canary question: half open. A

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,10 +30,13 @@ type processes struct{}
 
 func (processes) Launch(ctx context.Context, c host.Command) (Process, error) {
 	p, err := host.Launch(ctx, c)
-	if err != nil {
-		return nil, err // not p: a nil *host.Process is no nil Process
+	switch {
+	case err == nil:
+		return p, nil
+	case errors.Is(err, host.ErrDigest), errors.Is(err, host.ErrRunDir):
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return p, nil
+	return nil, err // not p: a nil *host.Process is no nil Process
 }
 
 // resident is a compiled-in plugin as a Process: it has no memory of its own.

@@ -243,3 +243,28 @@ func TestClosedHostTakesNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestCloseDoesNotWaitForEver holds that Close takes no longer than its context lets
+// it, whatever plugins do, and leaves no process.
+func TestCloseDoesNotWaitForEver(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		kind := plugin.Retention
+		w.binary("/v1", kind, "1.0.0")
+		w.must(spec(kind, "/v1"))
+		p := w.process(0)
+		p.fault(func(context.Context) error { <-p.done; return plugin.ErrGone }) // ignores its deadline
+		answer := make(chan error, 1)
+		go func() { answer <- w.ask(context.Background(), kind) }()
+		synctest.Wait()
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := w.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 2*time.Second {
+			t.Errorf("%v after %v, want the context's end after a second", err, time.Since(begin))
+		}
+		if !p.ended() {
+			t.Error("the process lives")
+		}
+		<-answer
+	})
+}

@@ -105,6 +105,31 @@ func TestStaleRulesDecideNothing(t *testing.T) {
 	})
 }
 
+// TestWhoNeverTakesRulesIsStartedAgain holds that a plugin that is of no use is not
+// kept, and not forever tried.
+func TestWhoNeverTakesRulesIsStartedAgain(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		kind := plugin.Authorizer
+		w.binary("/v1", kind, "1.0.0", func(p *fakeProcess) {
+			p.features = []string{auth.FeatureStore}
+			p.setRules = func(context.Context, uint64, []auth.Rule) error { return errors.New("no memory") }
+		})
+		w.must(spec(kind, "/v1"))
+		h, _ := w.Authorizer("p")
+		if h.SetRules(t.Context(), 1, nil) == nil {
+			t.Fatal("it took them")
+		}
+		time.Sleep(pushMisses*tickEvery + tickEvery)
+		if w.starts() < 2 || !w.process(0).ended() {
+			t.Errorf("%d starts, the first process ended: %t", w.starts(), w.process(0).ended())
+		}
+		time.Sleep(time.Minute)
+		if s := w.state(); s.State != Failed || w.ask(t.Context(), kind) == nil {
+			t.Errorf("status %+v, want failed", s)
+		}
+	})
+}
+
 // TestRulesDoNotMatterToOthers holds that an authorizer without FeatureStore says so
 // and is asked anyway.
 func TestRulesDoNotMatterToOthers(t *testing.T) {

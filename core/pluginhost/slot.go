@@ -53,6 +53,7 @@ type slot struct {
 	before    rate      // of the standby when it was replaced
 	unhealthy int       // health checks in a row without an answer
 	healthAt  time.Time // of the next health check
+	unruly    int       // pushes of rules in a row that were not taken
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and made anew when current changes; guarded by mu

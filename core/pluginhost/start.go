@@ -139,7 +139,7 @@ func (s *slot) configure(ctx context.Context, g *generation) error {
 
 // adopt takes the contract of the instance, behind a guard if it is compiled in.
 func (g *generation) adopt(builtin bool) error {
-	if builtin && g.spec.Kind != plugin.Partitioner {
+	if builtin {
 		g.guard = newGuard(g.spec.concurrency())
 	}
 	var err error
