@@ -36,6 +36,8 @@ source "$here/clients/members.sh"
 source "$here/clients/compaction.sh"
 # shellcheck source=clients/disk.sh
 source "$here/clients/disk.sh"
+# shellcheck source=clients/takeover.sh
+source "$here/clients/takeover.sh"
 # shellcheck source=clients/gotests.sh
 source "$here/clients/gotests.sh"
 
@@ -59,6 +61,7 @@ tree_steps
 crash_steps
 compaction_steps
 disk_steps
+takeover_steps
 gotest_steps
 
 finish

@@ -98,8 +98,11 @@ partition_dir() {
   echo "$found"
 }
 
+# java_exec takes the place of the shell, so that a signal reaches it. What runs is short: it isn't worth optimising.
+java_exec() { exec java -XX:TieredStopAtLevel=1 "-Dlog4j2.configurationFile=$here/oracle/log4j2.yaml" -cp "$cache/kafka-4.4.0/lib/*:$work/classes" "$@"; }
+
 # tool CLASS ARGS... runs one of Kafka's tools, named below org.apache.kafka.tools.
-tool() { "$here/oracle/kafka.sh" tool "org.apache.kafka.tools.$1" "${@:2}"; }
+tool() { (java_exec "org.apache.kafka.tools.$1" "${@:2}"); }
 
 make_topic() { # ADDR NAME PARTITIONS [--config K=V...]
   tool TopicCommand --bootstrap-server "$1" --create --topic "$2" --partitions "$3" --config max.message.bytes=16777216 "${@:4}"

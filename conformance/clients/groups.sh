@@ -2,9 +2,6 @@
 
 group_protocols=(classic consumer)
 
-# java_exec takes the place of the shell, so that a signal reaches it.
-java_exec() { exec java -XX:TieredStopAtLevel=1 "-Dlog4j2.configurationFile=$here/oracle/log4j2.yaml" -cp "$cache/kafka-4.4.0/lib/*:$work/classes" "$@"; }
-
 # run_tools ADDR runs the commands on standard input, one a line. Ids of members differ from run to run.
 run_tools() { (java_exec Tools "$1") | mask_members; }
 mask_members() {
@@ -183,10 +180,10 @@ group_static() {
 }
 
 consumer_perf() { # ADDR PROTOCOL
-  topics "$1" --create --topic grp-perf --partitions 2
-  tool ProducerPerformance --bootstrap-server "$1" --topic grp-perf --num-records 20000 --record-size 200 --throughput -1 | tail -1 | cut -d, -f1
-  tool ConsumerPerformance --bootstrap-server "$1" --topic grp-perf --group "grp-perf-$2" --num-records 20000 --command-property "group.protocol=$2" | cut -d, -f3,5
-  group_command "$1" --describe --group "grp-perf-$2" | awk '/grp-perf / { n += $4; lag += $6 } END { print n, lag }'
+  topics "$1" --create --topic "grp-perf-$2" --partitions 2
+  tool ProducerPerformance --bootstrap-server "$1" --topic "grp-perf-$2" --num-records 20000 --record-size 200 --throughput -1 | tail -1 | cut -d, -f1
+  tool ConsumerPerformance --bootstrap-server "$1" --topic "grp-perf-$2" --group "grp-perf-$2" --num-records 20000 --command-property "group.protocol=$2" | cut -d, -f3,5
+  group_command "$1" --describe --group "grp-perf-$2" | awk '/grp-perf/ { n += $4; lag += $6 } END { print n, lag }'
 }
 
 streams_resetter() {

@@ -3,7 +3,7 @@
 tree=$(go env GOROOT)/src
 part="$tree/net" # A few hundred files, for clients that are slow or old.
 
-java_tree() { java "-Dlog4j2.configurationFile=$here/oracle/log4j2.yaml" -cp "$cache/kafka-4.4.0/lib/*:$work/classes" Tree "$@"; }
+java_tree() { (java_exec Tree "$@"); }
 python_tree() { "$cache/python/bin/python" "$here/clients/python/tree.py" "$@"; }
 go_load() { "$work/goclients" load -client "$1" -addr "$addr" -topic "$2" -dir "$3" "${@:4}"; }
 go_check() { "$work/goclients" check -client "$1" -addr "$addr" -topic "$2" -dir "$3" "${@:4}"; }
