@@ -42,11 +42,16 @@ func nameOf[T ~int8](names map[T]string, v T) string {
 }
 
 func parseName[T ~int8](names map[T]string, what, name string) (T, error) {
-	plain := func(s string) string { return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) }
+	wanted := plainName(name)
 	for v, known := range names {
-		if plain(known) == plain(name) {
+		if plainName(known) == wanted {
 			return v, nil
 		}
 	}
 	return 0, fmt.Errorf("%s %q is not known", what, name)
+}
+
+// plainName is a name without what may be written either way.
+func plainName(name string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "-", ""), "_", ""))
 }

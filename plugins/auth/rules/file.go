@@ -72,47 +72,69 @@ func parseFile(content []byte) (*policy, error) {
 	return newPolicy(file.Rules)
 }
 
-// expand makes rules of one as people write it.
+// expand makes rules of one as people write it: one for each resource, principal,
+// operation and host.
 func (f fileRule) expand() ([]auth.Rule, error) {
 	permission, principals := auth.PermissionAllow, f.Allow
 	if len(f.Deny) > 0 {
 		permission, principals = auth.PermissionDeny, f.Deny
 	}
-	if (len(f.Allow) > 0) == (len(f.Deny) > 0) {
-		return nil, errors.New("want either allow or deny, with principals")
-	}
-	if len(f.To) == 0 {
-		return nil, errors.New("to names no operation")
-	}
+	operations, err := parseOperations(f.To)
 	hosts := f.Host
 	if len(hosts) == 0 {
 		hosts = list{auth.Wildcard}
 	}
-	var rules []auth.Rule
-	for _, resource := range f.resources() {
-		for _, principal := range principals {
-			for _, operation := range f.To {
-				op, err := auth.ParseOperation(operation)
-				if err != nil {
-					return nil, err
-				}
-				for _, host := range hosts {
-					r := resource
-					r.Principal, r.Operation, r.Host, r.Permission = principal, op, host, permission
-					if err := r.Check(); err != nil {
-						return nil, err
-					}
-					if rules = append(rules, r); len(rules) > maxRules {
-						return nil, fmt.Errorf("more than %d rules", maxRules)
-					}
-				}
-			}
-		}
-	}
-	if len(rules) == 0 {
+	rules := f.resources()
+	switch {
+	case (len(f.Allow) > 0) == (len(f.Deny) > 0):
+		return nil, errors.New("want either allow or deny, with principals")
+	case len(f.To) == 0:
+		return nil, errors.New("to names no operation")
+	case err != nil:
+		return nil, err
+	case len(rules) == 0:
 		return nil, errors.New("no resource is named")
 	}
-	return rules, checkNames(rules)
+	rules = times(rules, principals, func(r *auth.Rule, name string) { r.Principal = name })
+	rules = times(rules, operations, func(r *auth.Rule, op auth.Operation) { r.Operation = op })
+	rules = times(rules, hosts, func(r *auth.Rule, host string) { r.Host = host })
+	if rules == nil {
+		return nil, fmt.Errorf("more than %d rules", maxRules)
+	}
+	for i := range rules {
+		rules[i].Permission = permission
+		if err := errors.Join(rules[i].Check(), checkName(rules[i])); err != nil {
+			return nil, err
+		}
+	}
+	return rules, nil
+}
+
+// times makes one rule for each value of each; nil: they would be too many.
+func times[T any](rules []auth.Rule, values []T, set func(*auth.Rule, T)) []auth.Rule {
+	if len(rules) == 0 || len(values) > maxRules/len(rules) {
+		return nil
+	}
+	all := make([]auth.Rule, 0, len(rules)*len(values))
+	for _, r := range rules {
+		for _, v := range values {
+			set(&r, v)
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func parseOperations(names list) ([]auth.Operation, error) {
+	var all []auth.Operation
+	for _, name := range names {
+		op, err := auth.ParseOperation(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, op)
+	}
+	return all, nil
 }
 
 // resources are the names of a rule, with nothing said about them yet.
@@ -138,18 +160,16 @@ func (f fileRule) resources() []auth.Rule {
 	return all
 }
 
-// checkNames refuses names that can't mean what they seem to.
-func checkNames(rules []auth.Rule) error {
-	for _, r := range rules {
-		rest := strings.Replace(r.Name, principalVariable, "", 1)
-		switch {
-		case strings.Contains(rest, "${"):
-			return fmt.Errorf("name %q: only one %s is known", r.Name, principalVariable)
-		case strings.Contains(rest, auth.Wildcard) && r.Name != auth.Wildcard:
-			return fmt.Errorf("name %q: a star stands at the end", r.Name)
-		case r.Pattern == auth.Prefixed && strings.HasSuffix(r.Name, principalVariable):
-			return fmt.Errorf("name %q*: something must stand between %s and the star, or a name would reach all that begin with it", r.Name, principalVariable)
-		}
+// checkName refuses a name that can't mean what it seems to.
+func checkName(r auth.Rule) error {
+	rest := strings.Replace(r.Name, principalVariable, "", 1)
+	switch {
+	case strings.Contains(rest, "${"):
+		return fmt.Errorf("name %q: only one %s is known", r.Name, principalVariable)
+	case strings.Contains(rest, auth.Wildcard) && r.Name != auth.Wildcard:
+		return fmt.Errorf("name %q: a star stands at the end", r.Name)
+	case r.Pattern == auth.Prefixed && strings.HasSuffix(r.Name, principalVariable):
+		return fmt.Errorf("name %q*: something must stand between %s and the star, or a name would reach all that begin with it", r.Name, principalVariable)
 	}
 	return nil
 }
