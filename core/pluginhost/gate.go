@@ -39,6 +39,3 @@ func (g *gate) enter(ctx context.Context) cause {
 }
 
 func (g *gate) leave() { <-g.places }
-
-// running is how many calls have a place.
-func (g *gate) running() int { return len(g.places) }
