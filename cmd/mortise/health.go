@@ -207,7 +207,7 @@ func (v *healthView) print(a *app) error {
 // line is the whole in one line.
 func (v *healthView) line() string {
 	if v.Healthy {
-		line := fmt.Sprintf("healthy: cluster %s, %d brokers, %d partitions", v.ClusterID, v.Brokers, v.Partitions)
+		line := fmt.Sprintf("healthy: cluster %s, %s, %s", v.ClusterID, counted(v.Brokers, "broker"), counted(v.Partitions, "partition"))
 		if room := v.leastRoom(); room != nil {
 			line += fmt.Sprintf(", %s free of %s", output.Bytes(room.AvailableBytes), output.Bytes(room.TotalBytes))
 		}
@@ -222,7 +222,15 @@ func (v *healthView) line() string {
 			kinds = append(kinds, p.Kind)
 		}
 	}
-	return fmt.Sprintf("not healthy: %d problems: %s", v.ProblemsTotal, strings.Join(kinds, ", "))
+	return fmt.Sprintf("not healthy: %s: %s", counted(v.ProblemsTotal, "problem"), strings.Join(kinds, ", "))
+}
+
+// counted is a number of things in words.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // leastRoom is the directory with the least room in it; nil: no size is known.

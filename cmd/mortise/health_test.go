@@ -18,7 +18,7 @@ func TestHealthOfAHealthyBroker(t *testing.T) {
 	n, at := start(t)
 	must(t, at, "", "topic", "create", "orders", "-p", "3")
 	for _, c := range []struct{ name, line, want string }{
-		{"both", "health --admin " + n.AdminAddr(), ", 1 brokers, 3 partitions, "},
+		{"both", "health --admin " + n.AdminAddr(), ", 1 broker, 3 partitions, "},
 		{"brokers only", "health", " free of "},
 	} {
 		got := must(t, at, "", strings.Fields(c.line)...)
@@ -37,11 +37,11 @@ func TestHealthOfAHealthyBroker(t *testing.T) {
 func TestHealthByAdminAddressAlone(t *testing.T) {
 	n, _ := start(t)
 	r := run(t, "", "", "health", "--admin", n.AdminAddr())
-	if r.err != nil || !strings.HasPrefix(r.out, "healthy: cluster ") || !strings.Contains(r.out, ", 1 brokers, 0 partitions, ") {
+	if r.err != nil || !strings.HasPrefix(r.out, "healthy: cluster ") || !strings.Contains(r.out, ", 1 broker, 0 partitions, ") {
 		t.Errorf("%s%v", r.out, r.err)
 	}
 	r = run(t, "", "", "health", "--admin", nowhere)
-	if r.code != output.ExitFailure || !strings.HasPrefix(r.out, "not healthy: 1 problems: listener-unreachable\n  admin listener 127.0.0.1:1: ") {
+	if r.code != output.ExitFailure || !strings.HasPrefix(r.out, "not healthy: 1 problem: listener-unreachable\n  admin listener 127.0.0.1:1: ") {
 		t.Errorf("code %d: %s", r.code, r.out)
 	}
 }
@@ -49,7 +49,7 @@ func TestHealthByAdminAddressAlone(t *testing.T) {
 func TestHealthOfNobody(t *testing.T) {
 	const quiet = "127.0.0.9" // no broker of this machine is there, where 127.0.0.1:9644 may be one's
 	r := run(t, quiet+":1", "", "health")
-	if r.code != output.ExitFailure || !strings.HasPrefix(r.out, "not healthy: 1 problems: unreachable\n  no broker at "+quiet+":1") ||
+	if r.code != output.ExitFailure || !strings.HasPrefix(r.out, "not healthy: 1 problem: unreachable\n  no broker at "+quiet+":1") ||
 		!strings.Contains(r.out, "  not known: recovery and failed cleanings: no admin listener at "+quiet+":9644") {
 		t.Errorf("code %d: %s", r.code, r.out)
 	}
@@ -110,7 +110,7 @@ func TestFailedCleaningIsSeenByPeople(t *testing.T) {
 		t.Error(text)
 	}
 	r := run(t, at, "", "health")
-	if r.code != output.ExitFailure || !strings.HasPrefix(r.out, "not healthy: 1 problems: failed-cleaning\n  broker 1: users-0 can't be compacted: ") {
+	if r.code != output.ExitFailure || !strings.HasPrefix(r.out, "not healthy: 1 problem: failed-cleaning\n  broker 1: users-0 can't be compacted: ") {
 		t.Errorf("code %d: %s", r.code, r.out)
 	}
 }
