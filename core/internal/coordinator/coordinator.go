@@ -81,11 +81,33 @@ func New(o Options) *Coordinator {
 	if o.Metrics == nil {
 		o.Metrics = metrics.NewRegistry()
 	}
-	return &Coordinator{o: o, loading: make(chan struct{}, loadsAtOnce), looking: make(chan struct{}, lookupsAtOnce), metrics: counters{
+	c := &Coordinator{o: o, loading: make(chan struct{}, loadsAtOnce), looking: make(chan struct{}, lookupsAtOnce), metrics: counters{
 		commits: o.Metrics.Counter("mortise_coordinator_records_total", "Records that were appended about groups and offsets."),
 		skipped: o.Metrics.Counter("mortise_coordinator_skipped_records_total", "Records of __consumer_offsets that were not understood while loading."),
 		loads:   o.Metrics.Histogram("mortise_coordinator_load_seconds", "Time to load one partition of __consumer_offsets.", metrics.SecondsBounds()),
 	}}
+	o.Metrics.GaugeFunc("mortise_coordinator_groups", "Groups that this broker coordinates.", func() float64 {
+		groups, _ := c.size()
+		return float64(groups)
+	})
+	o.Metrics.GaugeFunc("mortise_coordinator_offsets", "Committed offsets that this broker keeps in memory, of all of its groups.", func() float64 {
+		_, offsets := c.size()
+		return float64(offsets)
+	})
+	return c
+}
+
+// size is how many groups and offsets there are in all shards that are loaded.
+func (c *Coordinator) size() (groups, offsets int) {
+	for s := range c.all {
+		s.mu.Lock()
+		if s.status == statusActive {
+			g, o := s.state.Len()
+			groups, offsets = groups+g, offsets+o
+		}
+		s.mu.Unlock()
+	}
+	return groups, offsets
 }
 
 // Apply follows the roles of an image that is in effect on this broker: shards

@@ -12,6 +12,11 @@
 // once, or after the flush where the topic asks for one. So nobody is told what a
 // power failure may still take, reads included.
 //
+// Each new image is shown to every shard: topics that grew, came or went have members
+// of the consumer protocol assigned anew. Which topics the expressions of a group stand
+// for is looked up by one goroutine of the shard, while there is something to look up,
+// lookupsAtOnce of them at a time; its answer is one more operation.
+//
 // Loading reads the partition from its start in pieces of loadBytes, loadsAtOnce
 // partitions at a time; meanwhile the answer is COORDINATOR_LOAD_IN_PROGRESS. A
 // record that can't be understood is counted, logged and passed over.

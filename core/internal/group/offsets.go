@@ -87,7 +87,9 @@ func (s *State) put(g *Group, p *put) {
 		g.offsets[p.topic] = partitions
 		s.topics[p.topic]++
 	}
+	before := len(partitions)
 	partitions[p.partition] = p.offset
+	s.offsets += len(partitions) - before
 }
 
 // removeOffset forgets an offset.
@@ -96,7 +98,10 @@ func (s *State) removeOffset(g *Group, topic string, partition int32) {
 	if partitions == nil {
 		return
 	}
-	if delete(partitions, partition); len(partitions) == 0 {
+	before := len(partitions)
+	delete(partitions, partition)
+	s.offsets -= before - len(partitions)
+	if len(partitions) == 0 {
 		delete(g.offsets, topic)
 		s.releaseTopic(topic)
 	}

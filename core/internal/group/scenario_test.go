@@ -367,6 +367,9 @@ func (s *stage) replayed() *State {
 // same offsets, and of a stable or empty group the same generation and members.
 func (s *stage) compare() {
 	r := s.replayed()
+	if _, live := s.state.Len(); live != r.offsets {
+		s.t.Errorf("%d offsets are counted, the log has %d", live, r.offsets)
+	}
 	for id, g := range s.state.groups {
 		twin := r.groups[id]
 		if twin == nil {

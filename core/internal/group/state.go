@@ -72,10 +72,11 @@ type State struct {
 	rulesOf func(group string) consumergroup.Rules
 	ids     IDs
 
-	groups map[string]*Group
-	topics map[string]int // how many groups have offsets of a topic
-	timers deadlines
-	sweep  timer // offset expiration
+	groups  map[string]*Group
+	topics  map[string]int // how many groups have offsets of a topic
+	offsets int            // of all groups
+	timers  deadlines
+	sweep   timer // offset expiration
 
 	image     *meta.Image
 	newTopics uint64   // index of the last image with topics that were not there before
@@ -102,8 +103,8 @@ func New(c Config, rules func(group string) consumergroup.Rules, ids IDs) *State
 // Configure replaces the rules. Deadlines that are set stay as they are.
 func (s *State) Configure(c Config) { s.config = c }
 
-// Len is the number of groups.
-func (s *State) Len() int { return len(s.groups) }
+// Len is the number of groups, and of the offsets that they have committed.
+func (s *State) Len() (groups, offsets int) { return len(s.groups), s.offsets }
 
 // Loaded begins deadlines after the last Replay: every member has its session
 // timeout from now on.
@@ -183,7 +184,8 @@ func (s *State) ensure(id string, now int64) (g *Group, made bool) {
 // drop forgets a group with its deadlines and offsets. Nobody may wait in it.
 func (s *State) drop(g *Group) {
 	s.cancelAll(g)
-	for topic := range g.offsets {
+	for topic, partitions := range g.offsets {
+		s.offsets -= len(partitions)
 		s.releaseTopic(topic)
 	}
 	g.turn(Dead, g.since)
