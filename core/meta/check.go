@@ -134,6 +134,14 @@ func (i *Image) checkAssignment(assignment [][]kafka.BrokerID, first int32, fact
 	return nil
 }
 
+// CheckReplicas says why no partition can have the replicas; nil: one can.
+func (i *Image) CheckReplicas(replicas []kafka.BrokerID) *kafka.Error {
+	if why := i.badReplicas(replicas, 0); why != "" {
+		return kafka.ErrInvalidReplicaAssignment.Err("The manual partition assignment includes " + why)
+	}
+	return nil
+}
+
 // badReplicas says what is wrong with one replica list. As in Kafka the lowest
 // broker id with a fault is the one that is named.
 func (i *Image) badReplicas(replicas []kafka.BrokerID, factor int) string {

@@ -55,6 +55,7 @@ func (a *API) entries() []entry {
 		{37, 0, 3, 0, a.createPartitions},
 		{42, 0, 3, 0, a.deleteGroups},
 		{44, 0, 1, 0, a.incrementalAlterConfigs},
+		{45, 0, 1, 0, a.alterPartitionReassignments},
 		{46, 0, 0, 0, a.listPartitionReassignments},
 		{47, 0, 0, 0, a.offsetDelete},
 		{55, 0, 2, 0, a.describeQuorum},
