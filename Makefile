@@ -23,7 +23,7 @@ BUF = $(GO) tool -modfile=../../tools/go.mod buf
 AGAINST ?= HEAD
 proto:
 	cd sdk/proto && $(BUF) lint && $(BUF) breaking --against "../../.git#ref=$(AGAINST),subdir=sdk/proto"
-	cd sdk/proto && $(BUF) generate
+	cd sdk/proto && $(BUF) generate && $(BUF) build -o ../python/mortise_plugin/contract.binpb --exclude-source-info
 
 # Go only, no services, no network.
 test:
