@@ -5,7 +5,7 @@
 // runs the protocols (SASL, the SCRAM arithmetic, TLS and its chains), decides which
 // listener needs which plugin, and keeps super users and brokers to itself: they are
 // decided before any plugin is asked. Rules are Kafka's ACLs; Matcher decides by them
-// as Kafka does.
+// as Kafka does. News is a ready Watch.
 //
 // Obligations of an Authenticator. Whatever goes wrong, nobody gets in.
 //
