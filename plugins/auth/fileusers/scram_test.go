@@ -43,6 +43,24 @@ func TestRFC7677Exchange(t *testing.T) {
 	}
 }
 
+// TestCredentialsThatKafkaMade: what Kafka 4.4 wrote for a password is what we make of
+// it with the same salt, and read from its text.
+func TestCredentialsThatKafkaMade(t *testing.T) {
+	for mechanism, text := range map[string]string{
+		"SCRAM-SHA-256": "salt=NnRrbG94cDV3YjZxa2d4bmZ1MTJpbzJycw==,stored_key=o0wmU1wf6m+Aw9rGB2AeD81+px6k1T8PJ3xiRAXQwZo=,server_key=Wx/0lxlsWvZ5V22OT1DiD9FGMy2o3yDbto7hieMnaTM=,iterations=4096",
+		"SCRAM-SHA-512": "salt=N2V0dDczMWZlYnJ2em53Y25qdTdpamk2Mg==,stored_key=rpSwkHU9e17srqUVTFaZ49LTEib/CQ6DzOMHgG/3LOYXGOXw+atsTYnT95l1yZMixmKrZhUDEuvEuhP0BNaqiA==,server_key=5G5aLwNyyEbfTSc2AwDRlj/mYaH2lrnXofgYXY7dGnLNkZ5/x+L+IsdSXgqFXJShFzq9RPp5rvBaOOaoUZld5g==,iterations=4096",
+	} {
+		c, err := parseScram(mechanism, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, server, err := scramKeys(scramHash(mechanism), "pässword", c.Salt, int(c.Iterations))
+		if err != nil || !bytes.Equal(stored, c.StoredKey) || !bytes.Equal(server, c.ServerKey) {
+			t.Errorf("%s: keys %x and %x, Kafka has %x and %x", mechanism, stored, server, c.StoredKey, c.ServerKey)
+		}
+	}
+}
+
 func TestScramTextIsReadAgain(t *testing.T) {
 	for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
 		text, err := newScram(mechanism, "secret", 4096)
