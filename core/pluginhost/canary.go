@@ -34,7 +34,11 @@ func (s *slot) canary(ctx context.Context, g, before *generation) error {
 	case plugin.Authenticator:
 		err = g.canaryAuthenticator(ctx)
 	case plugin.Authorizer:
-		if err = g.canaryAuthorizer(ctx); err == nil && before != nil {
+		err = g.canaryAuthorizer(ctx)
+		if errors.Is(err, plugin.ErrUnavailable) && g.rules != nil && s.rules.Load() == nil {
+			return nil // it waits for the cluster's rules, and says so
+		}
+		if err == nil && before != nil {
 			s.replay(ctx, g)
 		}
 	case plugin.Retention:

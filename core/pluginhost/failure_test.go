@@ -165,6 +165,9 @@ func TestCrashLoop(t *testing.T) {
 				t.Errorf("status after a crash: %+v", s)
 			}
 			n := w.starts()
+			if err := w.apply(spec(kind, "/v1")); !errors.Is(err, ErrUnavailable) || w.starts() != n {
+				t.Errorf("the same entry while it waits: %v, want ErrUnavailable and no start", err)
+			}
 			time.Sleep(time.Until(s.RestartAt) - time.Millisecond)
 			if w.starts() != n {
 				t.Error("it was started before its time")

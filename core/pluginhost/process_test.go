@@ -328,20 +328,63 @@ func TestLogs(t *testing.T) {
 // TestSwapOfProcessesLosesNothing upgrades back and forth between two configs under
 // load.
 func TestSwapOfProcessesLosesNothing(t *testing.T) {
-	t.Parallel()
-	w := realWorld(t, Options{})
-	kind := plugin.Authorizer
-	v := []Spec{badSpec(kind, "", badConfig{}), badSpec(kind, "v2", badConfig{})}
-	w.must(v[0])
-	stop := w.load(kind, 4)
-	for i := range 10 {
-		w.must(v[(i+1)%2])
+	for _, kind := range plugin.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := realWorld(t, Options{})
+			v := []Spec{badSpec(kind, "", badConfig{}), badSpec(kind, "v2", badConfig{})}
+			for i := range v {
+				v[i].Timeout = Duration(patience) // no machine is too busy for it
+			}
+			w.must(v[0])
+			stop := w.load(kind, 4)
+			for i := range 20 {
+				w.must(v[(i+1)%2])
+			}
+			if n := stop(); n < 100 {
+				t.Errorf("only %d questions", n)
+			}
+			if s := w.Status()[0]; s.Generation != 21 || len(s.Errors) > 0 {
+				t.Errorf("status %+v, want generation 21 and no error", s)
+			}
+		})
 	}
-	if n := stop(); n < 100 {
-		t.Errorf("only %d questions", n)
+}
+
+// TestNothingLeaks holds that upgrades and crashes leave no open file and no child.
+func TestNothingLeaks(t *testing.T) {
+	files := func() int {
+		open, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("no /proc here")
+		}
+		return len(open)
 	}
-	if s := w.Status()[0]; s.Generation != 11 || len(s.Errors) > 0 {
-		t.Errorf("status %+v, want the eleventh generation and no error", s)
+	round := func(t *testing.T) {
+		w := realWorld(t, Options{})
+		path, gone := alive(t)
+		for i := range 4 {
+			w.must(badSpec(plugin.Partitioner, strings.Repeat("v", i), badConfig{Alive: path, Fault: "kill"}))
+		}
+		if err := w.ask(t.Context(), plugin.Partitioner); err != nil {
+			t.Logf("the crash was felt: %v", err) // both versions crash
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := w.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		for range 4 {
+			gone()
+		}
+	}
+	t.Run("first", round) // opens what stays open
+	before := files()
+	for range 3 {
+		t.Run("again", round)
+	}
+	if after := files(); after > before {
+		t.Errorf("%d open files, %d before", after, before)
 	}
 }
 

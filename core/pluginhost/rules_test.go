@@ -70,6 +70,24 @@ func TestRulesReachEveryGeneration(t *testing.T) {
 	})
 }
 
+// TestWaitingForRulesIsNoFault holds that an authorizer that can't answer before it has
+// rules gets into service, to be given them.
+func TestWaitingForRulesIsNoFault(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		kind := plugin.Authorizer
+		w.binary("/v1", kind, "1.0.0", func(p *fakeProcess) {
+			p.features = []string{auth.FeatureStore}
+			p.fault(func(context.Context) error { return plugin.ErrUnavailable })
+			p.setRules = func(context.Context, uint64, []auth.Rule) error { p.fault(nil); return nil }
+		})
+		w.must(spec(kind, "/v1"))
+		h, _ := w.Authorizer("p")
+		if err := errors.Join(h.SetRules(t.Context(), 1, nil), w.ask(t.Context(), kind)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestStaleRulesDecideNothing holds that who does not take the newest rules is not
 // asked until it does.
 func TestStaleRulesDecideNothing(t *testing.T) {

@@ -59,6 +59,9 @@ func (s *slot) apply(spec *Spec) error {
 	if s.desired != nil && s.desired.same(spec) {
 		s.desired = spec
 		s.update(func(v *view) { v.desired = spec })
+		if s.outcome == nil && spec.Enabled && s.current.Load() == nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, s.why())
+		}
 		return s.outcome
 	}
 	s.desired, s.outcome = spec, nil
@@ -81,6 +84,7 @@ func (s *slot) apply(spec *Spec) error {
 func (s *slot) upgrade(spec *Spec) error {
 	old := s.current.Load()
 	if old == nil {
+		s.budget = budget{}
 		s.say(Starting, "")
 	}
 	g, err := s.start(s.ctx, spec, old)
