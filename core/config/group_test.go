@@ -69,3 +69,28 @@ func TestCheckGroup(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsOfGroupsGoTogether: a file whose limits exclude its own defaults is refused.
+func TestLimitsOfGroupsGoTogether(t *testing.T) {
+	for _, c := range []struct {
+		values map[string]string
+		want   string
+	}{
+		{map[string]string{"group.consumer.min.heartbeat.interval.ms": "500", "group.consumer.heartbeat.interval.ms": "1000"}, ""},
+		{map[string]string{"group.consumer.max.session.timeout.ms": "45000"}, ""},
+		{map[string]string{"group.consumer.min.session.timeout.ms": "46000"},
+			"group.consumer.session.timeout.ms must be greater than or equal to group.consumer.min.session.timeout.ms"},
+		{map[string]string{"group.consumer.heartbeat.interval.ms": "16000"},
+			"group.consumer.heartbeat.interval.ms must be less than or equal to group.consumer.max.heartbeat.interval.ms"},
+		{map[string]string{"group.consumer.max.heartbeat.interval.ms": "46000", "group.consumer.heartbeat.interval.ms": "45000"},
+			"group.consumer.heartbeat.interval.ms must be less than group.consumer.session.timeout.ms"},
+	} {
+		got := ""
+		if err := CheckBroker(c.values); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%v: %q, want %q", c.values, got, c.want)
+		}
+	}
+}

@@ -72,7 +72,40 @@ func CheckBroker(values map[string]string) error {
 			errs = append(errs, err)
 		}
 	}
+	if len(errs) == 0 {
+		errs = checkBrokerTogether(Static(values))
+	}
 	return errors.Join(errs...)
+}
+
+// checkBrokerTogether says which broker keys contradict each other, as Kafka does when
+// it starts: limits and defaults of groups, and a session that ends before the next
+// heartbeat is due.
+func checkBrokerTogether(values Static) (errs []error) {
+	l := layers{static: &values}
+	number := func(name string) int64 { return l.brokerValue(name).Int }
+	for i := range keys().group {
+		k := &keys().group[i]
+		least, most := l.limits(k)
+		def := number(k.Synonyms[0])
+		for _, c := range []struct {
+			ok   bool
+			text string
+		}{
+			{most >= least, k.most + " must be greater than or equal to " + k.least},
+			{def >= least, k.Synonyms[0] + " must be greater than or equal to " + k.least},
+			{def <= most, k.Synonyms[0] + " must be less than or equal to " + k.most},
+		} {
+			if !c.ok {
+				errs = append(errs, &InvalidError{c.text})
+			}
+		}
+	}
+	const session, heartbeat = "group.consumer.session.timeout.ms", "group.consumer.heartbeat.interval.ms"
+	if number(heartbeat) >= number(session) {
+		errs = append(errs, &InvalidError{heartbeat + " must be less than " + session})
+	}
+	return errs
 }
 
 // CheckDynamic says what is wrong with the dynamic values of a broker, or of all

@@ -71,6 +71,10 @@ func (s *shard) load(log *commitlog.Log) error {
 			return errEnded
 		}
 		got, err := log.Read(from, commitlog.ReadOptions{MaxBytes: loadBytes, Upper: end, MinOne: true})
+		if now := s.part.Log(); errors.Is(err, commitlog.ErrClosed) && now != log { // it moved to another directory
+			log = now
+			continue
+		}
 		if err != nil {
 			return err
 		}
