@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Long runs of real clients against Mortise while it is paused and connections are cut. Called by `make soak`; about
-# 10 minutes on two cores.
+# Long runs of real clients against Mortise while it is killed, restarted and paused and connections are cut. Called
+# by `make soak`; about 15 minutes on two cores.
 #
 #   soak.sh [STEP-PREFIX...]     run all steps, or those whose names start so
 #
-# SOAK_RECORDS is how many records each run takes through its groups (default 500000), SOAK_ROUNDS how often (default
-# 5). What is printed and how it is
+# SOAK_RECORDS is how many records each run of kgo's tests takes through its groups (default 500000), SOAK_ROUNDS how
+# often (default 5), SOAK_TIME how long records come for other groups (default 2m). What is printed and how it is
 # left is as in run.sh.
 set -uo pipefail
 
@@ -14,25 +14,30 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/mortise-soak.XXXXXX")
 only=("$@")
 records="${SOAK_RECORDS:-500000}"
 rounds="${SOAK_ROUNDS:-5}"
+produce_for="${SOAK_TIME:-2m}"
 
 # shellcheck source=clients/steps.sh
 source "$here/clients/steps.sh"
+# shellcheck source=clients/install.sh
+source "$here/clients/install.sh"
 # shellcheck source=clients/brokers.sh
 source "$here/clients/brokers.sh"
 # shellcheck source=clients/kgo.sh
 source "$here/clients/kgo.sh"
+# shellcheck source=clients/members.sh
+source "$here/clients/members.sh"
 
 step_seconds_max=1800
 trap 'stop_all; rm -rf "$work"' EXIT
 
-# while_troubled TROUBLE COMMAND... runs a command and makes trouble for the broker every other second until it is done,
-# once at least.
+# while_troubled SECONDS TROUBLE COMMAND... runs a command and makes trouble for the broker every so many seconds until
+# it is done, once at least.
 while_troubled() {
-  local trouble=$1 code=0 pid count=0
-  shift
+  local seconds=$1 trouble=$2 code=0 pid count=0
+  shift 2
   "$@" &
   pid=$!
-  while sleep 2 && kill -0 "$pid" 2>/dev/null; do
+  while sleep "$seconds" && kill -0 "$pid" 2>/dev/null; do
     "$trouble"
     count=$((count + 1))
   done
@@ -41,20 +46,39 @@ while_troubled() {
   ((count > 0)) && return $code
 }
 
+crash() { target_end KILL && target_start; }
+restart() { target_end TERM && target_start; }
 pause() {
   kill -STOP "$(cat "$target_dir/pid")"
   sleep 1
   kill -CONT "$(cat "$target_dir/pid")"
 }
 
+# groups_of_all PREFIX runs a group of each client at the same time.
+groups_of_all() {
+  local kind client type code=0 pids=() pid
+  for kind in "${members_kinds[@]}"; do
+    read -r client type <<<"$kind"
+    (members "$1" "$client" "$type" -records 50000 -produce-for "$produce_for" 2>&1 | sed "s/^/$client $type: /") &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || code=1; done
+  return $code
+}
+
 etl=(-test.count "$rounds" -test.timeout 25m -test.run '^TestGroupETL$')
 
-must install-kgo install_kgo
+for what in python node members kgo; do
+  must "install-$what" "install_$what"
+done
 must build build_target
 must start-mortise target_start
 
 step kgo-large kgo_test "$records" -test.timeout 25m
 KGO_TEST_CHAOS=1 step kgo-connections-cut kgo_test "$records" "${etl[@]}"
-step kgo-broker-paused while_troubled pause kgo_test "$records" "${etl[@]}"
+step kgo-broker-paused while_troubled 2 pause kgo_test "$records" "${etl[@]}"
+step groups-broker-killed while_troubled 10 crash groups_of_all killed
+step groups-broker-restarted while_troubled 10 restart groups_of_all restarted
+step groups-broker-paused while_troubled 5 pause groups_of_all paused
 
 finish

@@ -11,22 +11,22 @@ member_of() { # CLIENT prints the command of a member.
 
 install_members() { (cd "$here/clients/go" && go build -o "$work/" ./member ./trouble && go test ./trouble); }
 
-# members CLIENT TYPE FLAGS...
+# Each client with each protocol that it knows.
+members_kinds=('kgo classic' 'python classic' 'kafkajs classic' 'sarama classic' 'kafka-go classic' 'kgo consumer' 'python consumer')
+
+# members PREFIX CLIENT TYPE FLAGS...
 members() {
   local command
-  read -ra command < <(member_of "$1")
-  "$work/trouble" -addr "$addr" -group "members-$1-$2" -type "$2" "${@:3}" -- "${command[@]}"
+  read -ra command < <(member_of "$2")
+  "$work/trouble" -addr "$addr" -group "$1-$2-$3" -type "$3" "${@:4}" -- "${command[@]}"
 }
 
-# members_steps FLAGS...: the groups mostly wait, so they run at the same time.
+# members_steps: the groups mostly wait, so they run at the same time.
 members_steps() {
-  local client type
-  for type in "${group_protocols[@]}"; do
-    for client in kgo python kafkajs sarama kafka-go; do
-      # Only these know the newer protocol.
-      [[ $type == consumer && $client != kgo && $client != python ]] && continue
-      beside "members-$client-$type" members "$client" "$type" "$@"
-    done
+  local kind client type
+  for kind in "${members_kinds[@]}"; do
+    read -r client type <<<"$kind"
+    beside "members-$client-$type" members members "$client" "$type"
   done
   all_beside
 }
