@@ -14,6 +14,7 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/pluginhost"
+	"github.com/mortisemq/mortise/sdk/partitioner"
 	"github.com/mortisemq/mortise/sdk/plugin"
 	"github.com/mortisemq/mortise/sdk/storage"
 )
@@ -118,10 +119,25 @@ func (p *plugins) run(ctx context.Context) {
 	}
 }
 
+// entries are those of the settings, and one for each compiled-in partitioner and
+// retention that needs no config, under its own name, unless another has the name: so
+// that topics can name them as they are.
+func (o *Plugins) entries() []pluginhost.Spec {
+	specs := slices.Clone(o.Catalogue)
+	for _, p := range o.Builtins {
+		named := slices.ContainsFunc(specs, func(s pluginhost.Spec) bool { return s.Name == p.Name })
+		if named || p.Kind != plugin.Partitioner && p.Kind != plugin.Retention || p.Try(context.Background(), json.RawMessage("{}")) != nil {
+			continue
+		}
+		specs = append(specs, pluginhost.Spec{Name: p.Name, Kind: p.Kind, Builtin: p.Name, Enabled: true})
+	}
+	return specs
+}
+
 // catalogue is what shall run: the entries of the settings, and those of the cluster
 // over them.
 func (p *plugins) catalogue() []pluginhost.Spec {
-	specs := slices.Clone(p.b.options.Plugins.Catalogue)
+	specs := p.b.options.Plugins.entries()
 	for entry := range p.b.image().Plugins() {
 		spec, err := ParsePluginEntry(entry)
 		if err != nil {
@@ -152,6 +168,11 @@ func ParsePluginEntry(entry *meta.PluginEntry) (pluginhost.Spec, error) {
 		return spec, fmt.Errorf("plugin entry %s: its spec is for %q", entry.Name, spec.Name)
 	}
 	return spec, spec.Check()
+}
+
+// partitioner finds a partitioner by name.
+func (p *plugins) partitioner(name string) (partitioner.Partitioner, bool) {
+	return p.host.Partitioner(name)
 }
 
 // retentionRule finds a retention plugin by name.

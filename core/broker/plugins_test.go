@@ -3,12 +3,14 @@ package broker_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/mortisemq/mortise/core/broker"
@@ -16,6 +18,7 @@ import (
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/pluginhost"
+	"github.com/mortisemq/mortise/sdk/partitioner"
 	"github.com/mortisemq/mortise/sdk/plugin"
 	"github.com/mortisemq/mortise/sdk/storage"
 )
@@ -113,5 +116,29 @@ func TestCatalogueOfSettingsIsChecked(t *testing.T) {
 		if _, err := broker.New(o); err == nil {
 			t.Errorf("%s: taken", says)
 		}
+	}
+}
+
+// A topic that refuses misplaced keys takes those of a producer that hashes as its
+// partitioner does, and names the records of one that does not.
+func TestMisplacedKeysAreRefused(t *testing.T) {
+	first := partitioner.Plugin(plugin.Plugin{Name: "first", Version: "1.0.0", Features: []string{partitioner.FeatureDeterministic}},
+		func(context.Context, plugin.Config) (partitioner.Partitioner, error) {
+			return partitioner.Func(func(_ string, key []byte, partitions int32) int32 { return int32(key[0]-'0') % partitions }), nil
+		})
+	b := brokertest.Start(t, brokertest.Options{Plugins: broker.Plugins{Builtins: []plugin.Plugin{first}}})
+	b.CreateTopic("checked", 3, map[string]string{"mortise.partitioner": "first", "mortise.partitioner.check": "reject"})
+	c := b.Client(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RecordRetries(1))
+	put := func(key string, partition int32) error {
+		return c.ProduceSync(t.Context(), &kgo.Record{Topic: "checked", Partition: partition, Key: []byte(key), Value: []byte("v")}).FirstErr()
+	}
+	if err := put("2", 2); err != nil {
+		t.Errorf("a key in its place: %v", err)
+	}
+	if err := put("1", 2); !errors.Is(err, kerr.InvalidRecord) {
+		t.Errorf("a key elsewhere: %v, want INVALID_RECORD", err)
+	}
+	if err := c.ProduceSync(t.Context(), &kgo.Record{Topic: "checked", Partition: 0, Value: []byte("v")}).FirstErr(); err != nil {
+		t.Errorf("no key: %v", err)
 	}
 }

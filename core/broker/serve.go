@@ -9,6 +9,7 @@ import (
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/api"
 	"github.com/mortisemq/mortise/core/internal/compaction"
+	"github.com/mortisemq/mortise/core/internal/partitioning"
 	"github.com/mortisemq/mortise/core/internal/quota"
 	"github.com/mortisemq/mortise/core/internal/retention"
 	"github.com/mortisemq/mortise/core/internal/server"
@@ -42,7 +43,8 @@ func (b *Broker) serve() {
 	gate := b.newGate()
 	deps := api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
 		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Moves: b.moves, Groups: b.groups,
-		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit(), Gate: gate}
+		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit(), Gate: gate,
+		Partitioning: partitioning.New(partitioning.Options{Partitioner: b.plugins.partitioner, Log: b.log("partitioning"), Metrics: o.Metrics})}
 	if b.authorizer != nil {
 		deps.Authorizer = b.authorizer
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/internal/partitioning"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
 	"github.com/mortisemq/mortise/core/wire"
@@ -125,6 +127,9 @@ func (c *produceCall) appendOne(byID bool, t *wire.ProduceTopic, q *wire.Produce
 		c.results = append(c.results, wire.FailedProduce(q.Index, code, message))
 		return
 	}
+	if p.Config().Topic.PartitionerCheck != config.PartitionerOff && c.misplaced(p, batch) {
+		return
+	}
 	c.append.Batch, c.append.Acks, c.append.Version = batch, c.req.Acks, c.r.Version
 	out := p.Append(&c.append)
 	c.append.Batch = nil
@@ -139,6 +144,25 @@ func (c *produceCall) appendOne(byID bool, t *wire.ProduceTopic, q *wire.Produce
 	if out.Await != kafka.NoOffset {
 		c.await(p, out.Await)
 	}
+}
+
+// misplaced says that the topic refuses the batch because of where its keys are, and
+// notes it.
+func (c *produceCall) misplaced(p *partition.Partition, batch record.Batch) bool {
+	tp, img := p.TopicPartition(), c.a.image()
+	topic, exists := img.Topic(tp.Topic)
+	if c.a.deps.Partitioning == nil || !exists {
+		return false
+	}
+	why := c.a.deps.Partitioning.Check(&partitioning.Batch{Topic: tp.Topic, ID: topic.ID, Partition: tp.Partition,
+		Partitions: int32(len(topic.Partitions)), Epoch: img.Index, Records: batch, Config: p.Config().Topic})
+	if why == nil {
+		return false
+	}
+	result := wire.FailedProduce(tp.Partition, why.Code, why.Message)
+	result.LogStartOffset, result.RecordErrors = p.StartOffset(), recordErrors(why.Records)
+	c.results = append(c.results, result)
+	return true
 }
 
 // await lets the newest result wait for a flush. Without an answer nobody waits.

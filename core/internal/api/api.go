@@ -10,6 +10,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/coordinator"
 	"github.com/mortisemq/mortise/core/internal/future"
 	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/partitioning"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
 	"github.com/mortisemq/mortise/core/internal/security"
@@ -38,6 +39,8 @@ type Deps struct {
 	Levels  *loglevel.Levels  // of the broker's loggers; nil: those behind Log
 	Metrics *metrics.Registry // nil: a private one
 
+	// Partitioning checks where keys are; nil: nobody does.
+	Partitioning *partitioning.Checker
 	// Gate finds out who clients are; nil: all are anonymous.
 	Gate *security.Gate
 	// Authorizer says who may do what; nil: everybody everything.
