@@ -63,8 +63,9 @@
 //
 // # Lock order
 //
-// Host.mu before Metrics' own. slot.mu, breaker.mu, recent.mu and journal.mu are
-// leaves: nothing is called while one is held. Host.mu covers only the making of
-// slots. Tokens in channels (Host.applying, taken.token) are held over calls to
-// plugins, which deadlines end; Host.applying before taken.token.
+// Host.mu, which covers the making of slots, before the registry's of metrics.
+// slot.mu, breaker.mu, recent.mu and journal.mu are leaves: nothing is called while
+// one is held. runDir.mu covers the making of directories. Tokens in channels
+// (Host.applying, taken.token) are held over calls to plugins, which deadlines end;
+// Host.applying before taken.token.
 package pluginhost

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -25,8 +26,8 @@ const defaultBake = 30 * time.Second
 // Options are the parts of a Host. The zero value runs binaries with digests only.
 type Options struct {
 	Builtins []plugin.Plugin // compiled in
-	// Dir is where processes get their private directories; short. Empty: the
-	// system's for temporary files.
+	// Dir is where the Host makes a directory for those of its processes, and removes
+	// what dead Hosts left; short. Empty: the system's for temporary files.
 	Dir       string
 	ClusterID string
 	BrokerID  int32
@@ -45,6 +46,7 @@ type Options struct {
 type Host struct {
 	o     Options
 	slots atomic.Pointer[map[string]*slot] // by name; the map never changes
+	dir   runDir
 	// hard ends the patience with generations that are being stopped.
 	hard     context.Context
 	giveUp   context.CancelFunc
@@ -73,7 +75,7 @@ func New(o Options) *Host {
 	if o.Metrics == nil {
 		o.Metrics = metrics.NewRegistry()
 	}
-	h := &Host{o: o, applying: make(chan struct{}, 1)}
+	h := &Host{o: o, dir: runDir{under: o.Dir}, applying: make(chan struct{}, 1)}
 	h.hard, h.giveUp = context.WithCancel(context.Background())
 	h.slots.Store(&map[string]*slot{})
 	return h
@@ -259,7 +261,7 @@ func (h *Host) Close(ctx context.Context) error {
 		s.cancel()
 	}
 	h.running.Wait()
-	return ctx.Err()
+	return errors.Join(ctx.Err(), h.dir.close())
 }
 
 // close ends the slot and waits for it as long as ctx lets it.

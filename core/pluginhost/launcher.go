@@ -53,12 +53,16 @@ const mappedMax = 128 << 20
 
 // command is how the entry's binary is started.
 func (h *Host) command(s *Spec, log func([]byte)) (host.Command, error) {
-	c := host.Command{Path: s.Path, Args: s.Args, RunDir: h.o.Dir, StartTimeout: launchMax, Stderr: log}
+	c := host.Command{Path: s.Path, Args: s.Args, StartTimeout: launchMax, Stderr: log}
 	sum, ok := s.digest()
 	if !ok && !h.o.AllowUnverified {
 		return c, fmt.Errorf("%w: no sha256 for %s", ErrRefused, Platform())
 	}
 	c.Digest = sum
+	var err error
+	if c.RunDir, err = h.dir.open(); err != nil {
+		return c, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		c.Env = append(c.Env, name+"="+s.Env[name])
 	}
