@@ -59,29 +59,36 @@ func checkTogether(value func(name string) Value) error {
 	return nil
 }
 
-// CheckBroker says all that is wrong with broker keys from a config file.
+// CheckBroker says all that is wrong with broker keys from a config file: each by
+// itself, and if they are right, together.
 func CheckBroker(values map[string]string) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		k, ok := LookupBroker(name)
-		if !ok {
-			errs = append(errs, &InvalidError{"unknown broker key " + name})
-			continue
-		}
-		if _, err := k.Parse(values[name]); err != nil {
+		if err := CheckBrokerKey(name, values[name]); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	if len(errs) == 0 {
-		errs = checkBrokerTogether(Static(values))
+		errs = CheckBrokerTogether(values)
 	}
 	return errors.Join(errs...)
 }
 
-// checkBrokerTogether says which broker keys contradict each other, as Kafka does when
+// CheckBrokerKey says what is wrong with a broker key and its value by themselves.
+func CheckBrokerKey(name, value string) error {
+	k, ok := LookupBroker(name)
+	if !ok {
+		return &InvalidError{"unknown broker key " + name}
+	}
+	_, err := k.Parse(value)
+	return err
+}
+
+// CheckBrokerTogether says which broker keys contradict each other, as Kafka does when
 // it starts: limits and defaults of groups, and a session that ends before the next
-// heartbeat is due.
-func checkBrokerTogether(values Static) (errs []error) {
+// heartbeat is due. Each is right by itself. Every error names the keys.
+func CheckBrokerTogether(own map[string]string) (errs []error) {
+	values := Static(own)
 	l := layers{static: &values}
 	number := func(name string) int64 { return l.brokerValue(name).Int }
 	for i := range keys().group {

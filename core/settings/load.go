@@ -95,8 +95,10 @@ func (l *loader) settings() *Settings {
 	return s
 }
 
-// kafkaKeys takes what stands under defaults, each checked by itself.
+// kafkaKeys takes what stands under defaults, each checked by itself, then all
+// together.
 func (l *loader) kafkaKeys(s *Settings) {
+	before := len(l.problems)
 	for _, path := range slices.Sorted(maps.Keys(l.origins)) {
 		name, ok := strings.CutPrefix(path, defaultsPath+delimiter)
 		if !ok {
@@ -104,7 +106,7 @@ func (l *loader) kafkaKeys(s *Settings) {
 		}
 		value, err := scalar(l.koanf.Get(path))
 		if err == nil {
-			err = config.CheckBroker(map[string]string{name: value})
+			err = config.CheckBrokerKey(name, value)
 		}
 		if err != nil {
 			l.problem(path, err)
@@ -113,6 +115,23 @@ func (l *loader) kafkaKeys(s *Settings) {
 		s.Defaults[name] = value
 		s.values = append(s.values, Value{shown(path), value, l.origins[path]})
 	}
+	if len(l.problems) > before {
+		return
+	}
+	for _, err := range config.CheckBrokerTogether(s.Defaults) {
+		l.problem(mentioned(err, s.Defaults), err)
+	}
+}
+
+// mentioned is the path of a key that is set and that err names: one of those that
+// contradict each other is not a default.
+func mentioned(err error, set map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if strings.Contains(err.Error(), name) {
+			return defaultsPath + delimiter + name
+		}
+	}
+	return defaultsPath
 }
 
 // scalar is Kafka's text form of a value in the file.

@@ -72,17 +72,19 @@ func TestErrorsNameFileLineAndKey(t *testing.T) {
 		"one of":            {"m.yaml", "durability: always\n", `m.yaml:1: durability: "always" is none that there is (want page-cache or fsync)`},
 		"Kafka value":       {"m.yaml", "defaults:\n  num.partitions: none\n", "m.yaml:2: defaults num.partitions:"},
 		"nested Kafka key":  {"m.yaml", "defaults:\n  log.retention.ms:\n    x: 1\n", "m.yaml:2: defaults log.retention.ms:"},
-		"section as value":  {"m.yaml", "node: 5\n", "m.yaml:1: node: 5 is not a section"},
-		"key twice":         {"m.json", "{\"durability\": \"fsync\",\n\"durability\": \"page-cache\"}", "m.json:2: durability stands on line 1 already"},
-		"TOML":              {"m.toml", "durability = \"fsync\"\n\n[node]\nid = \"x\"\n", `m.toml:4: node.id: "x" is not a number`},
-		"JSON":              {"m.json", "{\n\"node\": {\n\"id\": 1.5}}", "m.json:3: node.id: 1.5 is not a whole number"},
-		"broken YAML":       {"m.yaml", "node: {id: 1}\nlog: [\n", "m.yaml:2: did not find"},
-		"broken JSON":       {"m.json", "{\"node\": {\n\"id\": 1,}}", "m.json:2: invalid character"},
-		"broken TOML":       {"m.toml", "[node]\nid = 1\n[log\n", "m.toml:3: "},
-		"TOML key twice":    {"m.toml", "[node]\nid = 1\nid = 2\n", "m.toml:3: "},
-		"TOML dotted key":   {"m.toml", "[defaults]\nlog.retention.ms = 5\n", `m.toml:2: defaults log.retention.ms: unknown key; write Kafka's key whole and in quotes: "log.retention.ms"`},
-		"TOML listener":     {"m.toml", "[[listeners]]\nname = \"A\"\naddress = \"h:1\"\n[[listeners]]\nname = \"b\"\n", "m.toml:5: listeners: listener 2: name: "},
-		"admin address":     {"m.yaml", "admin:\n  address: junk\n", `m.yaml:2: admin.address: "junk" is not host:port (want host:port)`},
+		"Kafka keys that contradict each other": {"m.yaml", "defaults:\n  num.partitions: 2\n  group.consumer.heartbeat.interval.ms: 1000\n",
+			"m.yaml:3: defaults group.consumer.heartbeat.interval.ms: group.consumer.heartbeat.interval.ms must be greater than or equal to group.consumer.min.heartbeat.interval.ms"},
+		"section as value": {"m.yaml", "node: 5\n", "m.yaml:1: node: 5 is not a section"},
+		"key twice":        {"m.json", "{\"durability\": \"fsync\",\n\"durability\": \"page-cache\"}", "m.json:2: durability stands on line 1 already"},
+		"TOML":             {"m.toml", "durability = \"fsync\"\n\n[node]\nid = \"x\"\n", `m.toml:4: node.id: "x" is not a number`},
+		"JSON":             {"m.json", "{\n\"node\": {\n\"id\": 1.5}}", "m.json:3: node.id: 1.5 is not a whole number"},
+		"broken YAML":      {"m.yaml", "node: {id: 1}\nlog: [\n", "m.yaml:2: did not find"},
+		"broken JSON":      {"m.json", "{\"node\": {\n\"id\": 1,}}", "m.json:2: invalid character"},
+		"broken TOML":      {"m.toml", "[node]\nid = 1\n[log\n", "m.toml:3: "},
+		"TOML key twice":   {"m.toml", "[node]\nid = 1\nid = 2\n", "m.toml:3: "},
+		"TOML dotted key":  {"m.toml", "[defaults]\nlog.retention.ms = 5\n", `m.toml:2: defaults log.retention.ms: unknown key; write Kafka's key whole and in quotes: "log.retention.ms"`},
+		"TOML listener":    {"m.toml", "[[listeners]]\nname = \"A\"\naddress = \"h:1\"\n[[listeners]]\nname = \"b\"\n", "m.toml:5: listeners: listener 2: name: "},
+		"admin address":    {"m.yaml", "admin:\n  address: junk\n", `m.yaml:2: admin.address: "junk" is not host:port (want host:port)`},
 		"admin on a listener": {"m.yaml", "admin:\n  address: \"127.0.0.1:9092\"\n",
 			"m.yaml:2: admin.address: 127.0.0.1:9092 is taken by the listener PLAINTEXT"},
 		"address twice": {"m.yaml", "listeners:\n  - {name: A, address: \"h:1\"}\n  - name: B\n    address: \"h:1\"\n",
@@ -98,6 +100,14 @@ func TestErrorsNameFileLineAndKey(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", name, err, c.want)
 		}
+	}
+}
+
+// TestKafkaKeysAreCheckedTogether: each of these is refused without the other.
+func TestKafkaKeysAreCheckedTogether(t *testing.T) {
+	s, err := load(t, "m.yaml", "defaults: {group.consumer.heartbeat.interval.ms: 1000, group.consumer.min.heartbeat.interval.ms: 500}\n")
+	if err != nil || len(s.Defaults) != 2 {
+		t.Errorf("%v, want two keys", err)
 	}
 }
 
