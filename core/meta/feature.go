@@ -18,10 +18,14 @@ type Feature struct {
 	Changes []int16
 }
 
+// GroupVersion is the feature that allows the consumer protocol, from level 1 on.
+const GroupVersion = "group.version"
+
 // SupportedFeatures are the features of this build in the order of their names.
 // A feature is here when all that it promises is there, and not before.
 func SupportedFeatures() []Feature {
 	return []Feature{
+		{Name: GroupVersion, Min: 0, Max: 1, Initial: 1}, // 1: the consumer protocol (KIP-848)
 		{Name: "metadata.version", Min: 7, Max: 33, Initial: 33, // 3.3-IV3 … 4.4-IV2
 			Changes: []int16{7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33}},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/group"
 	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/wire"
 )
 
@@ -51,8 +52,12 @@ func (a *API) consumerGroupHeartbeat(r *wire.Request) {
 	}, func(code kafka.ErrorCode) { refuse(code, nil) })
 }
 
-// mayHeartbeat asks for permission: on the group, and on the topics that are named.
+// mayHeartbeat asks whether the cluster has the protocol, and for permission: on the
+// group, and on the topics that are named.
 func (a *API) mayHeartbeat(r *wire.Request, q *kmsg.ConsumerGroupHeartbeatRequest) kafka.ErrorCode {
+	if !hasConsumerProtocol(a.image()) {
+		return kafka.ErrUnsupportedVersion
+	}
 	if !a.authorize(r, OpRead, ResourceGroup, q.Group) {
 		return kafka.ErrGroupAuthorizationFailed
 	}
@@ -63,6 +68,10 @@ func (a *API) mayHeartbeat(r *wire.Request, q *kmsg.ConsumerGroupHeartbeatReques
 	}
 	return kafka.None
 }
+
+// hasConsumerProtocol reports whether the cluster has agreed on the consumer protocol
+// (kafka-features.sh).
+func hasConsumerProtocol(img *meta.Image) bool { return img.Features()[meta.GroupVersion] >= 1 }
 
 // mayDescribe says which topics a client may be told that they exist; nil: all.
 func (a *API) mayDescribe(r *wire.Request) func(topic string) bool {

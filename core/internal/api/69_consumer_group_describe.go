@@ -44,6 +44,9 @@ func (a *API) consumerGroupDescribe(r *wire.Request) {
 			parts.done()
 		}
 		switch {
+		case !hasConsumerProtocol(a.image()):
+			fail(kafka.ErrUnsupportedVersion)
+			continue
 		case !a.authorize(r, OpDescribe, ResourceGroup, id):
 			fail(kafka.ErrGroupAuthorizationFailed)
 			continue
