@@ -165,8 +165,8 @@ func (n native) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientCo
 	return nil, errors.ErrUnsupported
 }
 
-// beHost launches a plugin that holds a line to address, and a child of it, and waits to
-// be killed.
+// beHost launches a plugin that holds a line to address, as does a child of it, and
+// waits to be killed.
 func beHost(address string) {
 	path, err := os.Executable()
 	if err != nil {
@@ -176,8 +176,10 @@ func beHost(address string) {
 	if err != nil {
 		panic(err)
 	}
-	if err := p.Validate(context.Background(), plugin.Partitioner, "odd", []byte(`"hold `+address+`"`)); err == nil {
-		panic("no answer")
+	for _, question := range []string{"hold " + address, "fork stay " + address} {
+		if err := p.Validate(context.Background(), plugin.Partitioner, "odd", []byte(`"`+question+`"`)); err == nil {
+			panic("no answer")
+		}
 	}
 	select {}
 }

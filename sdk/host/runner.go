@@ -150,12 +150,14 @@ func (r *process) own(started chan<- error, out, logs *os.File) {
 	if err != nil {
 		r.kill()
 	}
+	guard := startGuard(r.cmd.Process.Pid)
 	var readers sync.WaitGroup
 	readers.Go(func() { r.readOutput(out) })
 	readers.Go(func() { eachLine(logs, r.log) })
 	started <- err
 
 	r.wait = r.reap()
+	guard.release()
 	r.line.Close() // go-plugin reads no more, or a reader would wait for it
 	r.lineOfLogs.Close()
 	soon := time.Now().Add(pipeGrace)

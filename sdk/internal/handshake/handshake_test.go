@@ -73,7 +73,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // shake runs a TLS handshake and says how both ends took it.
-func shake(t *testing.T, asker, answerer *tls.Config) (error, error) {
+func shake(t testing.TB, asker, answerer *tls.Config) (error, error) {
 	t.Helper()
 	a, b := net.Pipe()
 	defer a.Close()
@@ -123,4 +123,32 @@ func TestOnlyEachOther(t *testing.T) {
 	if _, err := process.Answerer("nothing"); err == nil {
 		t.Error("an environment without a certificate is taken")
 	}
+}
+
+// BenchmarkTLS is what a start pays for TLS: two identities, and one handshake.
+func BenchmarkTLS(b *testing.B) {
+	b.Run("identities", func(b *testing.B) {
+		for b.Loop() {
+			identity(b)
+			identity(b)
+		}
+	})
+	broker, process := identity(b), identity(b)
+	answerer, err := process.Answerer(broker.PEM())
+	if err != nil {
+		b.Fatal(err)
+	}
+	certificate, err := x509.ParseCertificate(process.Certificate())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("handshake", func(b *testing.B) {
+		for b.Loop() {
+			asker := broker.Asker()
+			asker.RootCAs.AddCert(certificate)
+			if e1, e2 := shake(b, asker, answerer); e1 != nil || e2 != nil {
+				b.Fatal(e1, e2)
+			}
+		}
+	})
 }

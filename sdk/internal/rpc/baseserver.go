@@ -49,15 +49,18 @@ func (s *Server) Configure(ctx context.Context, q *pluginpb.ConfigureRequest) (*
 	made, err := p.Make(ctx, plugin.Config{
 		JSON: q.GetConfig(), Instance: q.GetInstance(), ClusterID: q.GetClusterId(), BrokerID: q.GetBrokerId(),
 	})
-	if err == nil {
-		err = fits(p, made)
-	}
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	if err := s.add(id, p, made); err != nil {
+	if err = fits(p, made); err == nil {
+		err = ctx.Err() // else nobody would ever drain it
+	}
+	if err == nil {
+		err = s.add(id, p, made)
+	}
+	if err != nil {
 		if c, ok := made.(io.Closer); ok {
-			_ = c.Close() // nobody ever asks it; the error of add says why
+			_ = c.Close() // nobody ever asks it; err says why
 		}
 		return nil, statusOf(err)
 	}
