@@ -1,6 +1,8 @@
 package api
 
 import (
+	"iter"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/mortisemq/mortise/core/internal/coordinator"
@@ -108,8 +110,9 @@ func (c *metadataCall) cluster() {
 // allTopics lists every topic that the client may see.
 func (c *metadataCall) allTopics() {
 	c.resp.Topics = make([]kmsg.MetadataResponseTopic, 0, c.img.TopicCount())
+	seen := c.a.authorizeAll(c.r, OpDescribe, ResourceTopic, topicNames(c.img.Topics()))
 	for t := range c.img.Topics() {
-		if c.allowed(OpDescribe, t.Name) {
+		if seen(t.Name) {
 			c.add(t)
 		}
 	}
@@ -152,6 +155,13 @@ func (c *metadataCall) topicsByName() {
 	create := c.q.Version < 4 || c.q.AllowAutoTopicCreation
 	create = create && c.a.broker(c.img).AutoCreateTopics
 	done := make(map[string]bool, len(c.q.Topics))
+	seen := c.a.authorizeAll(c.r, OpDescribe, ResourceTopic, func(yield func(string) bool) {
+		for i := range c.q.Topics {
+			if !yield(*c.q.Topics[i].Topic) {
+				return
+			}
+		}
+	})
 	for i := range c.q.Topics {
 		name := *c.q.Topics[i].Topic // badMetadata let no null through
 		if done[name] {
@@ -160,7 +170,7 @@ func (c *metadataCall) topicsByName() {
 		done[name] = true
 		t, exists := c.img.Topic(name)
 		switch {
-		case !c.allowed(OpDescribe, name):
+		case !seen(name):
 			c.fail(kafka.ErrTopicAuthorizationFailed, &name, kafka.NoTopicID)
 		case exists:
 			c.add(t)
@@ -183,6 +193,17 @@ func (c *metadataCall) missing(name string, create bool) kafka.ErrorCode {
 		c.a.creator.ask(name)
 	}
 	return kafka.ErrUnknownTopicOrPartition
+}
+
+// topicNames are the names of topics.
+func topicNames(topics iter.Seq[*meta.Topic]) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for t := range topics {
+			if !yield(t.Name) {
+				return
+			}
+		}
+	}
 }
 
 // allowed asks whether the client may do something to a topic.

@@ -65,11 +65,22 @@ func (l *groupList) add(part *kmsg.ListGroupsResponse) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.resp.ErrorCode = cmp.Or(l.resp.ErrorCode, part.ErrorCode)
-	for _, g := range part.Groups {
-		if l.all || l.a.authorize(l.r, OpDescribe, ResourceGroup, g.Group) {
-			l.resp.Groups = append(l.resp.Groups, g)
-		}
+	l.resp.Groups = append(l.resp.Groups, part.Groups...)
+}
+
+// hide takes away the groups that the client may not see.
+func (l *groupList) hide() {
+	if l.all {
+		return
 	}
+	seen := l.a.authorizeAll(l.r, OpDescribe, ResourceGroup, func(yield func(string) bool) {
+		for i := range l.resp.Groups {
+			if !yield(l.resp.Groups[i].Group) {
+				return
+			}
+		}
+	})
+	l.resp.Groups = slices.DeleteFunc(l.resp.Groups, func(g kmsg.ListGroupsResponseGroup) bool { return !seen(g.Group) })
 }
 
 // reply sends what has come.
@@ -77,6 +88,7 @@ func (l *groupList) reply() {
 	if l.resp.ErrorCode != 0 {
 		l.resp.Groups = nil
 	}
+	l.hide()
 	slices.SortFunc(l.resp.Groups, func(x, y kmsg.ListGroupsResponseGroup) int { return cmp.Compare(x.Group, y.Group) })
 	l.r.ReplyMessage(l.resp)
 }

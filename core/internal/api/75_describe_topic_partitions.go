@@ -65,8 +65,9 @@ type describePartitionsCall struct {
 // page fills in so many partitions.
 func (c *describePartitionsCall) page(left int) {
 	var denied []kmsg.DescribeTopicPartitionsResponseTopic
+	seen := c.a.authorizeAll(c.r, OpDescribe, ResourceTopic, c.names())
 	for name := range c.names() {
-		if !c.a.authorize(c.r, OpDescribe, ResourceTopic, name) {
+		if !seen(name) {
 			if len(c.q.Topics) > 0 {
 				denied = append(denied, topicError(name, kafka.ErrTopicAuthorizationFailed))
 			}

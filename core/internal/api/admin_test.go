@@ -161,8 +161,10 @@ func (d denying) AllowedByType(_ *wire.ConnInfo, _ int16, op api.Operation, _ ap
 	return security.Yes
 }
 
-// Warm implements api.Authorizer.
-func (denying) Warm(*wire.ConnInfo, int16, api.Operation, api.ResourceType, []string) {}
+// AllowedAll implements api.Authorizer.
+func (d denying) AllowedAll(c *wire.ConnInfo, key int16, op api.Operation, t api.ResourceType, names []string) []security.Answer {
+	return slices.Repeat([]security.Answer{d.AllowedByType(c, key, op, t)}, len(names))
+}
 
 // TakesRules implements api.Authorizer.
 func (denying) TakesRules() bool { return true }

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"iter"
+	"slices"
+
 	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/wire"
 	"github.com/mortisemq/mortise/sdk/auth"
@@ -41,7 +44,7 @@ const clusterResourceName = auth.ClusterName
 type Authorizer interface {
 	Allowed(conn *wire.ConnInfo, key int16, op Operation, t ResourceType, name string) security.Answer
 	AllowedByType(conn *wire.ConnInfo, key int16, op Operation, t ResourceType) security.Answer
-	Warm(conn *wire.ConnInfo, key int16, op Operation, t ResourceType, names []string)
+	AllowedAll(conn *wire.ConnInfo, key int16, op Operation, t ResourceType, names []string) []security.Answer
 	TakesRules() bool
 }
 
@@ -65,12 +68,18 @@ func (a *API) authorizeAny(r *wire.Request, op Operation, t ResourceType) bool {
 	return permitted(r, a.deps.Authorizer.AllowedByType(r.Conn, r.Key, op, t))
 }
 
-// foresee finds out about many names at once, so that authorize needs no question
-// for each.
-func (a *API) foresee(r *wire.Request, op Operation, t ResourceType, names []string) {
-	if a.deps.Authorizer != nil {
-		a.deps.Authorizer.Warm(r.Conn, r.Key, op, t, names)
+// authorizeAll is authorize for many names, which may stand there more than once: the
+// answer says whether the sender may do op to one of them.
+func (a *API) authorizeAll(r *wire.Request, op Operation, t ResourceType, names iter.Seq[string]) func(name string) bool {
+	if a.deps.Authorizer == nil {
+		return func(string) bool { return true }
 	}
+	all := slices.Collect(names)
+	may := make(map[string]bool, len(all))
+	for n, answer := range a.deps.Authorizer.AllowedAll(r.Conn, r.Key, op, t, all) {
+		may[all[n]] = permitted(r, answer)
+	}
+	return func(name string) bool { return may[name] }
 }
 
 // permitted turns an answer into yes or no.

@@ -281,7 +281,7 @@ func TestPushedRules(t *testing.T) {
 	})
 }
 
-func TestWarmAsksOnce(t *testing.T) {
+func TestManyNamesAreFewQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newStub(map[string]auth.Verdict{}), newStub(map[string]auth.Verdict{})
 		a := chainOf(t, Link{Name: "1", Authorizer: first, Has: features()}, Link{Name: "2", Authorizer: second, Has: features()})
@@ -295,10 +295,9 @@ func TestWarmAsksOnce(t *testing.T) {
 		second.news <- auth.Event{Epoch: 1}
 		synctest.Wait()
 		alice := client("alice")
-		a.Warm(alice, 3, auth.OpRead, auth.Topic, names)
-		for _, name := range names {
-			if a.read(alice, name) != Yes {
-				t.Fatalf("%s is denied", name)
+		for n, answer := range a.AllowedAll(alice, 3, auth.OpRead, auth.Topic, names) {
+			if answer != Yes || a.read(alice, names[n]) != Yes {
+				t.Fatalf("%s is denied", names[n])
 			}
 		}
 		if first.asked != 2 || first.actions != len(names) || second.asked != 1 || second.actions != 2 {
@@ -334,6 +333,29 @@ func TestStoredRulesReachThePluginInTheEnd(t *testing.T) {
 				t.Error("a plugin without the feature got rules")
 			}
 		})
+	})
+}
+
+// Answers about many names at once are those about each.
+func TestManyNamesAsEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Deny, "c": auth.Abstain, "d": auth.Abstain})
+		second := newStub(map[string]auth.Verdict{"c": auth.Allow})
+		a := chainOf(t, Link{Name: "1", Authorizer: first, Has: features()}, Link{Name: "2", Authorizer: second, Has: features()})
+		names := []string{"a", "b", "c", "d", "e", "a"}
+		for _, c := range []*wire.ConnInfo{client("alice"), client("root"), connection("SASL")} {
+			for n, answer := range a.AllowedAll(c, 3, auth.OpRead, auth.Topic, names) {
+				if want := a.read(c, names[n]); answer != want {
+					t.Errorf("%s: %d together, %d by itself", names[n], answer, want)
+				}
+			}
+		}
+		first.set(func() { first.err = errors.New("down") })
+		for n, answer := range a.AllowedAll(client("bob"), 3, auth.OpRead, auth.Topic, names) {
+			if answer != Unknown {
+				t.Errorf("%s: %d without an answer, want unknown", names[n], answer)
+			}
+		}
 	})
 }
 

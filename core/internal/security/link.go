@@ -149,40 +149,66 @@ func (l *link) decideByType(c *wire.ConnInfo, i *wire.Identity, key int16, op au
 	return d.Verdict, err == nil
 }
 
-// warm asks for all names that are not remembered, and returns those on which the
-// link abstains.
-func (l *link) warm(c *wire.ConnInfo, i *wire.Identity, key int16, op auth.Operation, t auth.ResourceType, names []string) (abstained []string) {
+// decideAll decides about those names that open has the places of, and returns the
+// places of those on which the link abstains.
+func (l *link) decideAll(c *wire.ConnInfo, i *wire.Identity, key int16, op auth.Operation, t auth.ResourceType,
+	names []string, open []int, answers []Answer) (abstained []int) {
 	p := l.policy.Load()
-	if l.pushes(p) {
-		return names // a decision costs no question
-	}
 	who := l.client(c, i, key)
+	settle := func(n int, v auth.Verdict) {
+		switch v {
+		case auth.Allow:
+			answers[n] = Yes
+		case auth.Abstain:
+			abstained = append(abstained, n)
+		}
+	}
+	var unknown []int
 	now := l.a.opt.Clock.Now()
-	var unknown []auth.Action
-	for _, name := range names {
-		k := decisionKey{who: subjectOf(&who, i), op: op, resource: t, name: name}
-		switch v, ok := l.memory.get(&k, p.epoch, now); {
-		case !ok:
-			unknown = append(unknown, k.action())
-		case v == auth.Abstain:
-			abstained = append(abstained, name)
-		}
-	}
-	if len(unknown) < 2 {
-		return abstained
-	}
-	for some := range slices.Chunk(unknown, auth.MaxActions) {
-		out, err := l.question(&who, some)
-		if err != nil {
-			return abstained
-		}
-		for n, d := range out {
-			k := decisionKey{who: subjectOf(&who, i), op: op, resource: t, name: some[n].Name}
-			l.keep(&k, d, p)
-			if d.Verdict == auth.Abstain {
-				abstained = append(abstained, some[n].Name)
+	for _, n := range open {
+		k := decisionKey{who: subjectOf(&who, i), op: op, resource: t, name: names[n]}
+		if l.pushes(p) {
+			if m := l.rules(p); m != nil {
+				settle(n, m.Decide(&who, op, t, names[n]))
+			} else {
+				answers[n] = Unknown
 			}
+		} else if v, ok := l.memory.get(&k, p.epoch, now); ok {
+			settle(n, v)
+		} else {
+			unknown = append(unknown, n)
 		}
 	}
+	l.askAll(&who, i, op, t, names, unknown, p, func(n int, v auth.Verdict, known bool) {
+		if known {
+			settle(n, v)
+		} else {
+			answers[n] = Unknown
+		}
+	})
 	return abstained
+}
+
+// askAll asks the plugin about many names, auth.MaxActions at a time, and tells what
+// it says of each.
+func (l *link) askAll(who *auth.Client, i *wire.Identity, op auth.Operation, t auth.ResourceType,
+	names []string, places []int, p *policy, tell func(place int, v auth.Verdict, known bool)) {
+	l.a.m.misses.Add(uint64(len(places)))
+	for some := range slices.Chunk(places, auth.MaxActions) {
+		keys := make([]decisionKey, len(some))
+		actions := make([]auth.Action, len(some))
+		for n, place := range some {
+			keys[n] = decisionKey{who: subjectOf(who, i), op: op, resource: t, name: names[place]}
+			actions[n] = keys[n].action()
+		}
+		out, err := l.question(who, actions)
+		for n, place := range some {
+			if err != nil {
+				tell(place, auth.Deny, false)
+				continue
+			}
+			l.keep(&keys[n], out[n], p)
+			tell(place, out[n].Verdict, true)
+		}
+	}
 }
