@@ -70,8 +70,8 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		}
 	}
 	o.Broker.Control, o.Broker.Registrar = group, group
-	if len(o.Broker.LogDirs) == 0 {
-		o.Broker.LogDirs = []string{filepath.Join(o.DataDir, "logs")}
+	if o.Broker.LogDirs, err = logDirs(&o); err != nil {
+		return err
 	}
 	b, err := broker.New(o.Broker)
 	if err != nil {
@@ -79,6 +79,23 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	}
 	n.broker = b
 	return b.Start(ctx)
+}
+
+// logDirs are the log directories by their absolute paths, which is how clients name
+// them when they move partitions.
+func logDirs(o *Options) ([]string, error) {
+	dirs := o.Broker.LogDirs
+	if len(dirs) == 0 {
+		dirs = []string{filepath.Join(o.DataDir, "logs")}
+	}
+	absolute := make([]string, len(dirs))
+	for i, dir := range dirs {
+		var err error
+		if absolute[i], err = filepath.Abs(dir); err != nil {
+			return nil, fmt.Errorf("log directory %s: %w", dir, err)
+		}
+	}
+	return absolute, nil
 }
 
 // lockDir makes the data directory this process's own. It comes before anything
