@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,10 +138,10 @@ func (o *Plugins) entries() []pluginhost.Spec {
 func (p *plugins) catalogue() []pluginhost.Spec {
 	specs := p.b.options.Plugins.entries()
 	for entry := range p.b.image().Plugins() {
-		spec, err := ParsePluginEntry(entry)
+		spec, err := parsePluginEntry(entry)
 		if err != nil {
-			p.b.log("plugins").Error("plugin entry of the cluster can't be read", "name", entry.Name, "error", err)
-			continue
+			p.b.log("plugins").Error("plugin entry of the cluster can't be read; what serves under its name serves on", "name", entry.Name, "error", err)
+			spec = pluginhost.Spec{Name: entry.Name} // which is refused, and stops nothing
 		}
 		at := slices.IndexFunc(specs, func(s pluginhost.Spec) bool { return s.Name == spec.Name })
 		if at < 0 {
@@ -154,20 +153,15 @@ func (p *plugins) catalogue() []pluginhost.Spec {
 	return specs
 }
 
-// ParsePluginEntry reads the spec of an entry of the cluster's catalogue. A field that
+// parsePluginEntry reads the spec of an entry of the cluster's catalogue. A field that
 // this broker does not know is an error: leaving it out could let a plugin do more
 // than its operator wanted.
-func ParsePluginEntry(entry *meta.PluginEntry) (pluginhost.Spec, error) {
-	var spec pluginhost.Spec
-	d := json.NewDecoder(bytes.NewReader([]byte(entry.Spec)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&spec); err != nil {
-		return spec, fmt.Errorf("plugin entry %s: %w", entry.Name, err)
+func parsePluginEntry(entry *meta.PluginEntry) (pluginhost.Spec, error) {
+	spec, err := pluginhost.ParseSpec([]byte(entry.Spec))
+	if err == nil && spec.Name != entry.Name {
+		err = fmt.Errorf("its spec is for %q", spec.Name)
 	}
-	if spec.Name != entry.Name {
-		return spec, fmt.Errorf("plugin entry %s: its spec is for %q", entry.Name, spec.Name)
-	}
-	return spec, spec.Check()
+	return spec, err
 }
 
 // partitioner finds a partitioner by name.

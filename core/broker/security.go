@@ -65,12 +65,13 @@ func (b *Broker) newGate() *security.Gate {
 		if l.SASL == nil {
 			continue
 		}
-		authenticator := l.SASL.Authenticator
+		sasl := security.Listener{Name: l.Name, SecurityProtocol: "SASL_PLAINTEXT",
+			Mechanisms: l.SASL.Mechanisms, Authenticator: l.SASL.Authenticator, SuperUsers: l.SASL.SuperUsers}
 		if l.SASL.Plugin != "" {
-			authenticator, _ = b.plugins.host.Authenticator(l.SASL.Plugin)
+			plugin, _ := b.plugins.host.Authenticator(l.SASL.Plugin)
+			sasl.Authenticator, sasl.Generation = plugin, plugin.Generation
 		}
-		listeners = append(listeners, security.Listener{Name: l.Name, SecurityProtocol: "SASL_PLAINTEXT",
-			Mechanisms: l.SASL.Mechanisms, Authenticator: authenticator, SuperUsers: l.SASL.SuperUsers})
+		listeners = append(listeners, sasl)
 	}
 	return security.NewGate(security.GateOptions{Listeners: listeners, Reserved: b.superUser,
 		MaxReauth: func() time.Duration { return time.Duration(b.config().MaxReauthMS) * time.Millisecond },

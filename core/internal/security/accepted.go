@@ -36,12 +36,14 @@ func newAccepted() *accepted {
 	return a
 }
 
-// key is the one form in which a credential is kept.
-func (a *accepted) key(listener string, p plainCredential) (key [sha256.Size]byte) {
+// key is the one form in which a credential is kept, together with who accepted it.
+func (a *accepted) key(listener string, generation uint64, p plainCredential) (key [sha256.Size]byte) {
 	h := hmac.New(sha256.New, a.salt[:])
-	var size [4]byte
+	var size [8]byte
+	binary.BigEndian.PutUint64(size[:], generation)
+	h.Write(size[:])
 	for _, part := range [...][]byte{[]byte(listener), []byte(p.user), p.password} {
-		binary.BigEndian.PutUint32(size[:], uint32(len(part)))
+		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 		h.Write(size[:])
 		h.Write(part)
 	}
@@ -93,13 +95,3 @@ func (a *accepted) makeRoom(now time.Time) {
 		}
 	}
 }
-
-// clear forgets everybody.
-func (a *accepted) clear() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	clear(a.entries)
-}
-
-// Forget has every credential verified again: the authenticator is another one.
-func (g *Gate) Forget() { g.accepted.clear() }

@@ -26,6 +26,17 @@ type Listener struct {
 	Mechanisms       []string // enabled; Plain is the one that there is
 	Authenticator    auth.Authenticator
 	SuperUsers       bool // the authenticator may say that a client is a reserved principal
+	// Generation numbers who the authenticator is: what another one accepted does not
+	// count. nil: it is always the same.
+	Generation func() uint64
+}
+
+// generation is the number of the authenticator in service.
+func (l *Listener) generation() uint64 {
+	if l.Generation == nil {
+		return 0
+	}
+	return l.Generation()
 }
 
 // GateOptions make a Gate. All but Log and Metrics are required.
@@ -203,7 +214,7 @@ func shorter(a, b time.Duration) time.Duration {
 // verify asks memory, then the authenticator, and believes what is plausible.
 func (g *Gate) verify(ctx context.Context, c *wire.ConnInfo, l *Listener, p plainCredential) (auth.Result, error) {
 	now := g.opt.Clock.Now()
-	key := g.accepted.key(l.Name, p)
+	key := g.accepted.key(l.Name, l.generation(), p)
 	if r, ok := g.accepted.get(key, now); ok {
 		g.m.remembered.Add(1)
 		return r, nil
