@@ -113,6 +113,7 @@ func (m *member) joinConsumer() error {
 	join.RebalanceTimeoutMillis, join.SubscribedTopicNames = 60_000, []string{memberTopic}
 	join.Topics = []kmsg.ConsumerGroupHeartbeatRequestTopic{}
 	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(500 * time.Millisecond) {
+		told := owned(join.Topics)
 		answer, err := m.ask(join)
 		if err != nil {
 			return err
@@ -126,7 +127,7 @@ func (m *member) joinConsumer() error {
 			join.Topics = confirm(r.Assignment)
 		}
 		m.epoch = r.MemberEpoch
-		if owned(join.Topics) == share && r.Assignment == nil && m.epoch >= groupMembers {
+		if told == share && owned(join.Topics) == share && m.epoch >= groupMembers {
 			break
 		}
 	}
