@@ -142,10 +142,7 @@ func (p *plan) updateMember(old, next *Member) (names bool) {
 
 // hasRoom holds group.consumer.max.size.
 func (g *Group) hasRoom(rules *Rules, id, instance string) *kafka.Error {
-	if _, ok := g.static[instance]; ok && instance != "" {
-		return nil
-	}
-	if len(g.members) >= rules.MaxSize && g.members[id] == nil {
+	if len(g.members) >= rules.MaxSize && g.members[id] == nil && g.staticMember(instance) == nil {
 		return kafka.ErrGroupMaxSizeReached.Err(fmt.Sprintf("The consumer group has reached its maximum capacity of %d members.", rules.MaxSize))
 	}
 	return nil

@@ -141,5 +141,8 @@ func (a Assignment) at(epoch int32) Owned {
 // topicOrder are the topics of partitions in a fixed order, so that what is written
 // does not depend on the order of a map.
 func topicOrder[V any](of map[kafka.TopicID]V) []kafka.TopicID {
-	return slices.SortedFunc(maps.Keys(of), func(a, b kafka.TopicID) int { return bytes.Compare(a[:], b[:]) })
+	return slices.SortedFunc(maps.Keys(of), compareIDs)
 }
+
+// compareIDs orders topic ids.
+func compareIDs(a, b kafka.TopicID) int { return bytes.Compare(a[:], b[:]) }

@@ -1,7 +1,6 @@
 package consumergroup
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -10,9 +9,6 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 )
-
-// compareIDs orders topic ids.
-func compareIDs(a, b kafka.TopicID) int { return bytes.Compare(a[:], b[:]) }
 
 // plan is what an operation wants to change, before it has.
 type plan struct {
