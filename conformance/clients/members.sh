@@ -21,6 +21,24 @@ members() {
   "$work/trouble" -addr "$addr" -group "$1-$2-$3" -type "$3" "${@:4}" -- "${command[@]}"
 }
 
+# sarama_thrice: a group that starts at the oldest record reads everything once, and nothing in its second and third run.
+sarama_thrice() {
+  local topic=members-thrice run log pid
+  make_topic "$addr" "$topic" 1
+  seq 20 | sed 's/.*/&:&/' | kcat -P -q -b "$addr" -t "$topic" -K:
+  for run in 1 2 3; do
+    log="$work/thrice.$run"
+    "$work/member" sarama "$addr" "$topic" "$topic" classic >"$log" &
+    pid=$!
+    consume_until "$log" '"owned":\['
+    ((run > 1)) || consume_until "$log" '"key":"20"'
+    sleep 2 # Long enough to read what should not be read again.
+    kill "$pid"
+    wait "$pid"
+    grep -c '"record"' "$log" || true
+  done | diff - <(printf '20\n0\n0\n')
+}
+
 # members_steps: the groups mostly wait, so they run at the same time.
 members_steps() {
   local kind client type
@@ -29,4 +47,5 @@ members_steps() {
     beside "members-$client-$type" members members "$client" "$type"
   done
   all_beside
+  step members-sarama-thrice sarama_thrice
 }

@@ -7,7 +7,7 @@ failed=0
 step_seconds_max=300
 
 # bounded COMMAND... runs a command in a subshell and a process group of its own, and ends the group when it takes too
-# long.
+# long, and what the command left of it. Brokers are in groups of their own.
 bounded() {
   local pid watch status=0
   set -m
@@ -19,6 +19,7 @@ bounded() {
   wait "$pid" || status=$?
   kill -- "-$watch" 2>/dev/null
   wait "$watch" 2>/dev/null
+  kill -KILL -- "-$pid" 2>/dev/null
   return "$status"
 }
 

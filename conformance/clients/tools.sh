@@ -80,8 +80,8 @@ console_round() {
     --reader-property parse.key=true --reader-property key.separator=:
   local p
   for p in 0 1; do
-    tool consumer.ConsoleConsumer --bootstrap-server "$1" --topic tool-console --partition $p --offset earliest \
-      --timeout-ms 3000 --formatter-property print.key=true --formatter-property print.offset=true --formatter-property print.partition=true
+    tool consumer.ConsoleConsumer --bootstrap-server "$1" --topic tool-console --partition $p --offset earliest --max-messages 2 \
+      --timeout-ms 30000 --formatter-property print.key=true --formatter-property print.offset=true --formatter-property print.partition=true
   done
 }
 get_offsets() {
