@@ -29,7 +29,7 @@ addr="localhost:$target_port"
 # Retention must not take the old records of tests, and groups must not make them wait.
 broker_options=(log.retention.check.interval.ms=86400000 group.initial.rebalance.delay.ms=0
   group.consumer.heartbeat.interval.ms=1000 group.consumer.min.heartbeat.interval.ms=500
-  group.consumer.session.timeout.ms=6000 group.consumer.min.session.timeout.ms=6000)
+  group.consumer.session.timeout.ms=6000 group.consumer.min.session.timeout.ms=6000 group.min.session.timeout.ms=500)
 
 # target_environment prints the options as Mortise's environment variables.
 target_environment() {

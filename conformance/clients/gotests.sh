@@ -11,7 +11,13 @@ asks_kafka() {
   grep -q -- "--- PASS: $2" "$out"
 }
 
+# group_walk takes random walks of groups on both brokers; WALK_SEED repeats one.
+group_walk() {
+  (cd "$here/.." && go run ./conformance/groupwalk -kafka "$reference" -mortise "$addr" -for 60s -groups 100 ${WALK_SEED:+-seed "$WALK_SEED"})
+}
+
 gotest_steps() {
+  step group-walk group_walk
   step assignors-agree asks_kafka ./core/internal/assignor TestKafkaAgrees
   step acls-agree asks_kafka ./sdk/auth TestKafkaDecidesSo
   step keys-agree asks_kafka ./conformance/golden TestClientsPutKeysThere
