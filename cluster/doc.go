@@ -3,9 +3,10 @@
 // and the logs of partitions are in it) and the order in which the parts start
 // and stop. What the parts do is theirs.
 //
-//	DIR/.lock     held while the node lives; holds its process id
-//	DIR/control/  log, votes and snapshots of the control plane
-//	DIR/logs/     partitions, unless the config names other directories
+//	DIR/.lock        held while the node lives; holds its process id
+//	DIR/admin.token  what changes through the admin listener need
+//	DIR/control/     log, votes and snapshots of the control plane
+//	DIR/logs/        partitions, unless the config names other directories
 //
 // # Costs of deciding
 //

@@ -73,6 +73,11 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if o.Broker.LogDirs, err = logDirs(&o); err != nil {
 		return err
 	}
+	if o.Broker.AdminAddress != "" {
+		if o.Broker.AdminToken, o.Broker.AdminTokenFile, err = adminToken(o.DataDir); err != nil {
+			return err
+		}
+	}
 	b, err := broker.New(o.Broker)
 	if err != nil {
 		return err

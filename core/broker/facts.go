@@ -18,6 +18,7 @@ type shown struct {
 	moves      atomic.Pointer[future.Mover]
 	lags       atomic.Pointer[lag.Lags]
 	compaction atomic.Pointer[compaction.Scheduler]
+	plugins    atomic.Pointer[plugins]
 }
 
 // readiness is the answer of /readyz.

@@ -42,6 +42,9 @@ func (b *Broker) health() admin.Health {
 				"check its files with `mortise log verify`; compaction tries again when the broker starts again")
 		}
 	}
+	if p := b.shown.plugins.Load(); p != nil && r.Ready {
+		p.health(&h)
+	}
 	return h
 }
 

@@ -45,6 +45,9 @@ type Options struct {
 
 	// AdminAddress is where the HTTP listener binds, host:port; empty: none.
 	AdminAddress string
+	// AdminToken is what a change of plugins there needs, AdminTokenFile where people
+	// find it; empty: nobody may change anything.
+	AdminToken, AdminTokenFile string
 	// AdminConfig are the values that it shows; nil: none.
 	AdminConfig func() []ConfigValue
 	// Profiling serves profiles there.
@@ -63,11 +66,16 @@ type ConfigValue = admin.Value
 // Version is the build.
 type Version = admin.Version
 
-// HealthReport and TopicReport are the answers of the admin listener's /v1/health and
-// /v1/topics/NAME.
+// The pages of the admin listener: /v1/health, /v1/topics/NAME, /v1/plugins and what
+// goes in and out of a change there.
 type (
-	HealthReport = admin.Health
-	TopicReport  = admin.Topic
+	HealthReport  = admin.Health
+	TopicReport   = admin.Topic
+	PluginList    = admin.PluginList
+	PluginReport  = admin.Plugin
+	PluginAction  = admin.PluginAction
+	PluginAsk     = admin.PluginAsk
+	PluginOutcome = admin.PluginOutcome
 )
 
 // fill puts defaults in the place of zero values.

@@ -47,16 +47,20 @@ type plugins struct {
 	wake   chan struct{} // the catalogue is another one
 	done   chan struct{} // closed when run has ended
 	first  chan struct{} // closed when the first catalogue was applied
+
+	applied applied
 }
 
 // startPlugins begins to run what the catalogue says.
 func (b *Broker) startPlugins(ctx context.Context) {
 	o := &b.options
 	p := &plugins{b: b, wake: make(chan struct{}, 1), done: make(chan struct{}), first: make(chan struct{}),
+		applied: applied{fresh: make(chan struct{})},
 		host: pluginhost.New(pluginhost.Options{Builtins: o.Plugins.Builtins, Dir: o.Plugins.RunDir, Bake: o.Plugins.Bake,
 			AllowUnverified: o.Plugins.AllowUnverified, ClusterID: b.image().ClusterID, BrokerID: int32(o.NodeID),
 			Clock: o.Clock, Log: b.log("plugins"), Metrics: o.Metrics})}
 	b.plugins = p
+	b.shown.plugins.Store(p)
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.cancel = cancel
 	go p.run(running)
@@ -106,7 +110,14 @@ func (p *plugins) run(ctx context.Context) {
 			return
 		case <-p.wake:
 		}
-		for _, r := range p.host.Apply(ctx, p.catalogue()) {
+		epoch := p.b.image().PluginEpoch
+		var specs []pluginhost.Spec
+		for _, w := range p.wanted() { // of this epoch or a newer one
+			specs = append(specs, w.spec)
+		}
+		results := p.host.Apply(ctx, specs)
+		p.applied.note(epoch, results)
+		for _, r := range results {
 			if r.Err != nil && ctx.Err() == nil {
 				p.b.log("plugins").Error("plugin does not serve as the catalogue says", "name", r.Name, "error", r.Err)
 			}
@@ -129,26 +140,6 @@ func (o *Plugins) entries() []pluginhost.Spec {
 			continue
 		}
 		specs = append(specs, pluginhost.Spec{Name: p.Name, Kind: p.Kind, Builtin: p.Name, Enabled: true})
-	}
-	return specs
-}
-
-// catalogue is what shall run: the entries of the settings, and those of the cluster
-// over them.
-func (p *plugins) catalogue() []pluginhost.Spec {
-	specs := p.b.options.Plugins.entries()
-	for entry := range p.b.image().Plugins() {
-		spec, err := parsePluginEntry(entry)
-		if err != nil {
-			p.b.log("plugins").Error("plugin entry of the cluster can't be read; what serves under its name serves on", "name", entry.Name, "error", err)
-			spec = pluginhost.Spec{Name: entry.Name} // which is refused, and stops nothing
-		}
-		at := slices.IndexFunc(specs, func(s pluginhost.Spec) bool { return s.Name == spec.Name })
-		if at < 0 {
-			specs = append(specs, spec)
-		} else {
-			specs[at] = spec
-		}
 	}
 	return specs
 }

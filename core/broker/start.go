@@ -55,7 +55,8 @@ func (b *Broker) startAdmin() error {
 	b.admin = admin.New(admin.Options{
 		Log: b.log("admin"), Metrics: b.options.Metrics, Version: b.options.Version,
 		Ready: b.readiness, Config: b.options.AdminConfig, Partitions: b.partitions, Profiling: b.options.Profiling,
-		Topic: b.topic, Health: b.health, Lags: b.lags,
+		Topic: b.topic, Health: b.health, Lags: b.lags, Plugins: b.pluginDesk,
+		Token: b.options.AdminToken, TokenFile: b.options.AdminTokenFile, Address: b.options.AdminAddress,
 	})
 	b.serving.Go(func() {
 		if err := b.admin.Serve(l); err != nil {

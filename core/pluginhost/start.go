@@ -52,23 +52,36 @@ func (s *slot) start(ctx context.Context, spec *Spec, before *generation) (*gene
 	return g, nil
 }
 
-// bringUp takes the steps between a process and a generation that could serve.
-func (s *slot) bringUp(ctx context.Context, g *generation, before *generation) error {
-	steps := []struct {
-		name string
-		max  time.Duration
-		do   func(ctx context.Context) error
-	}{
-		{"describe", describeMax, func(ctx context.Context) error { return g.describe(ctx) }},
+// step is one of those between a process and a generation that could serve.
+type step struct {
+	name string
+	max  time.Duration
+	do   func(ctx context.Context) error
+}
+
+// looks are the steps that change nothing: is it what the entry says, does it take
+// its config?
+func (g *generation) looks() []step {
+	return []step{
+		{"describe", describeMax, g.describe},
 		{"validate", validateMax, func(ctx context.Context) error {
 			return guarded(ctx, func() error {
 				return g.process.Validate(ctx, g.spec.Kind, g.spec.asked(), g.spec.config())
 			})
 		}},
-		{"configure", configureMax, func(ctx context.Context) error { return s.configure(ctx, g) }},
-		{"rules", rulesMax, func(ctx context.Context) error { return s.push(ctx, g) }},
-		{"canary", canaryMax, func(ctx context.Context) error { return s.canary(ctx, g, before) }},
 	}
+}
+
+// bringUp takes all steps.
+func (s *slot) bringUp(ctx context.Context, g *generation, before *generation) error {
+	return take(ctx, append(g.looks(),
+		step{"configure", configureMax, func(ctx context.Context) error { return s.configure(ctx, g) }},
+		step{"rules", rulesMax, func(ctx context.Context) error { return s.push(ctx, g) }},
+		step{"canary", canaryMax, func(ctx context.Context) error { return s.canary(ctx, g, before) }}))
+}
+
+// take takes steps until one fails.
+func take(ctx context.Context, steps []step) error {
 	for _, step := range steps {
 		ctx, cancel := context.WithTimeout(ctx, step.max)
 		err := step.do(ctx)

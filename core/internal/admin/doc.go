@@ -13,14 +13,20 @@
 //	GET /v1/topics/NAME
 //	                  what the protocol does not tell of a topic's partitions here:
 //	                  directory, segments, compaction; 404 if there are none
+//	GET /v1/plugins   every plugin with its state, and what is compiled in; also
+//	                  /v1/plugins/NAME and /v1/plugins/NAME/logs
+//	POST /v1/plugins/NAME/ACTION
+//	                  changes the catalogue of plugins (guard.go says who may)
 //	GET /debug/pprof/ profiles, only when Options.Profiling is on
 //
 // The names of JSON fields stay; new ones may come.
 //
 // It owns its HTTP server and the JSON forms. It must not know how its facts come
-// about: it gets functions. It changes nothing in the broker.
+// about: it gets functions.
 //
-// The listener has no authentication, so it is on loopback unless the config says
-// otherwise. Every phase of a request has a deadline and a size limit, so that a
+// Reading needs no authentication, so the listener is on loopback unless the config
+// says otherwise. Whoever installs a plugin runs code as the broker, and on loopback
+// is every user of the machine and every page in a browser there; so changes need a
+// token that only those can read who can read the broker's data. Every phase of a request has a deadline and a size limit, so that a
 // stranger who reaches the port can't hold memory or goroutines for long.
 package admin

@@ -33,7 +33,7 @@ type LogDir struct {
 
 // Problem is one thing that is wrong, and what to do about it.
 type Problem struct {
-	Kind   string `json:"kind"` // not-ready, log-dir-offline, disk-full, offline-partition, under-replicated, failed-cleaning
+	Kind   string `json:"kind"` // not-ready, log-dir-offline, disk-full, offline-partition, under-replicated, failed-cleaning, plugin-not-serving
 	What   string `json:"what"`
 	Advice string `json:"advice"`
 }

@@ -21,8 +21,9 @@ const (
 	writeTimeout   = time.Minute // a profile takes half of it
 	idleTimeout    = time.Minute
 	headerBytesMax = 16 << 10
-	bodyBytesMax   = 1 << 20
-	scrapesMax     = 4 // /metrics requests at once; more get 503
+	bodyBytesMax   = 2 << 20 // an entry of a plugin with its config fits
+	scrapesMax     = 4       // /metrics requests at once; more get 503
+	changesMax     = 2       // of plugins at once, each of which may start a process; more get 503
 )
 
 // Options are the facts that are shown. Functions are called by several requests
@@ -43,6 +44,14 @@ type Options struct {
 	Health func() Health
 	// Lags are how far groups are behind; nil: not shown.
 	Lags func() Lags
+	// Plugins shows and changes plugins; nil, or while it gives nil: there are none.
+	Plugins func() Plugins
+	// Token is what a change needs; empty: nobody may change anything. TokenFile is
+	// where people find it.
+	Token, TokenFile string
+	// Address is where the listener binds, as people wrote it: its host is one that
+	// changes may be asked for by.
+	Address string
 	// Profiling serves /debug/pprof/.
 	Profiling bool
 }
@@ -72,13 +81,14 @@ type Recovery struct {
 
 // Server is the listener. It is safe for concurrent use.
 type Server struct {
-	options Options
-	http    *http.Server
+	options  Options
+	http     *http.Server
+	changing chan struct{} // tokens of changes that run
 }
 
 // New makes a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{options: o}
+	s := &Server{options: o, changing: make(chan struct{}, changesMax)}
 	s.http = &http.Server{
 		Handler:           http.MaxBytesHandler(s.routes(), bodyBytesMax),
 		ReadHeaderTimeout: headerTimeout,
@@ -118,6 +128,10 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/config", s.config)
 	mux.HandleFunc("GET /v1/health", s.healthReport)
 	mux.HandleFunc("GET /v1/topics/{name}", s.topic)
+	mux.HandleFunc("GET /v1/plugins", s.pluginList)
+	mux.HandleFunc("GET /v1/plugins/{name}", s.pluginOne)
+	mux.HandleFunc("GET /v1/plugins/{name}/logs", s.pluginLogs)
+	mux.HandleFunc("POST /v1/plugins/{name}/{action}", s.pluginChange)
 	if s.options.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -135,6 +149,7 @@ const index = `Mortise, the listener for people, probes and monitors.
 /v1/version   the build
 /v1/config    every setting in force and where it came from
 /v1/health    what is wrong with this broker and what to do; 200 if nothing is
+/v1/plugins   the plugins, how they are, and what is compiled in
 
 And /v1/topics/NAME: the segments and the compaction of a topic's partitions here.
 `
