@@ -24,6 +24,8 @@ source "$here/clients/tree.sh"
 source "$here/clients/tools.sh"
 # shellcheck source=clients/groups.sh
 source "$here/clients/groups.sh"
+# shellcheck source=clients/admin.sh
+source "$here/clients/admin.sh"
 # shellcheck source=clients/kgo.sh
 source "$here/clients/kgo.sh"
 # shellcheck source=clients/streams.sh
@@ -38,6 +40,8 @@ source "$here/clients/compaction.sh"
 source "$here/clients/disk.sh"
 # shellcheck source=clients/takeover.sh
 source "$here/clients/takeover.sh"
+# shellcheck source=clients/plugins.sh
+source "$here/clients/plugins.sh"
 # shellcheck source=clients/gotests.sh
 source "$here/clients/gotests.sh"
 
@@ -53,6 +57,7 @@ must start-mortise target_start
 
 tools_steps
 groups_steps
+admin_steps
 kgo_steps
 members_steps
 streams_steps
@@ -62,6 +67,7 @@ crash_steps
 compaction_steps
 disk_steps
 takeover_steps
+plugins_steps
 gotest_steps
 
 finish
