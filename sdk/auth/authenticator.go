@@ -54,6 +54,11 @@ type Result struct {
 	Nonce         []byte        // as in the question
 }
 
+// Accepted is the Result that says that the client is the user of this name.
+func (p *Peer) Accepted(user string) Result {
+	return Result{Outcome: Accept, PrincipalType: UserType, PrincipalName: user, Nonce: p.Nonce}
+}
+
 // ScramCredential is what a SCRAM server needs to know about one user (RFC 5802).
 type ScramCredential struct {
 	Found      bool // false: no such user

@@ -1,3 +1,5 @@
+//go:build unix
+
 package host
 
 import (
@@ -265,6 +267,9 @@ func (oddPartitioner) Assign(ctx context.Context, r *partitioner.Request, out []
 		fmt.Fprintln(os.Stderr, "waiting")
 		<-ctx.Done()
 		return ctx.Err()
+	case "print raw": // past os.Stdout, as a library in C would
+		_, err := unix.Write(1, []byte(strings.Repeat("w", 1<<20)+"\nraw end\n"))
+		return err
 	case "print":
 		fmt.Println(strings.Repeat("z", 1<<20))
 		for i := range 10_000 {

@@ -89,12 +89,15 @@ func TestNoise(t *testing.T) {
 	if err := order(t.Context(), odd, "print"); err != nil {
 		t.Fatal(err)
 	}
+	if err := order(t.Context(), odd, "print raw"); err != nil {
+		t.Fatal(err)
+	}
 	if err := order(t.Context(), odd, "nothing"); err != nil {
 		t.Errorf("after the noise: %v", err)
 	}
 	stopNow(t, p)
 	text := log.String()
-	for _, want := range []string{`{"@level":5}`, "?[2Jcleared", "bad ?? utf-8", "through slog", "line 9999"} {
+	for _, want := range []string{`{"@level":5}`, "?[2Jcleared", "bad ?? utf-8", "through slog", "line 9999", "raw end"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the log", want)
 		}
@@ -320,6 +323,62 @@ func TestRunAs(t *testing.T) {
 	if err := p.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestNothingIsLeft starts and stops, and kills, and counts: no process, no descriptor
+// and (by goleak, at the end of all tests) no goroutine stays.
+func TestNothingIsLeft(t *testing.T) {
+	c := behaviour(t, "good")
+	start := func() {
+		p, err := Launch(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, odd := partitionerOf(t, p, "odd")
+		if p.PID()%2 == 0 {
+			if err := order(t.Context(), odd, "exit"); !errors.Is(err, plugin.ErrGone) {
+				t.Errorf("exit: %v", err)
+			}
+		}
+		stopNow(t, p)
+	}
+	start() // what is opened once is open now
+	files, children := count(t, "/proc/self/fd/*"), childrenOf(t)
+	for range 20 {
+		start()
+	}
+	if n := count(t, "/proc/self/fd/*"); n > files {
+		t.Errorf("%d descriptors, %d before", n, files)
+	}
+	if n := childrenOf(t); n != children {
+		t.Errorf("%d children, %d before", n, children)
+	}
+}
+
+func count(t *testing.T, pattern string) int {
+	t.Helper()
+	all, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+// childrenOf counts this process's children.
+func childrenOf(t *testing.T) int {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, path := range lists {
+		text, err := os.ReadFile(path)
+		if err == nil { // a thread may have ended
+			n += len(strings.Fields(string(text)))
+		}
+	}
+	return n
 }
 
 // TestWrongKind asks an instance for a contract of another kind, and a process for a

@@ -66,7 +66,7 @@ func (s *signed) VerifyPassword(_ context.Context, p *auth.Peer, user string, pa
 	if left <= 0 {
 		return auth.Result{Reason: "expired"}, nil
 	}
-	return auth.Result{
-		Outcome: auth.Accept, PrincipalType: "User", PrincipalName: user, Lifetime: left, Nonce: p.Nonce,
-	}, nil
+	r := p.Accepted(user)
+	r.Lifetime = left
+	return r, nil
 }

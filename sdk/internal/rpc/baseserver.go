@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/mortisemq/mortise/sdk/internal/pluginpb"
 	"github.com/mortisemq/mortise/sdk/plugin"
@@ -48,6 +49,7 @@ func (s *Server) Configure(ctx context.Context, q *pluginpb.ConfigureRequest) (*
 	}
 	made, err := p.Make(ctx, plugin.Config{
 		JSON: q.GetConfig(), Instance: q.GetInstance(), ClusterID: q.GetClusterId(), BrokerID: q.GetBrokerId(),
+		Log: slog.Default().With("instance", q.GetInstance()),
 	})
 	if err != nil {
 		return nil, statusOf(err)
