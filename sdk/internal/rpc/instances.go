@@ -10,7 +10,7 @@ import (
 )
 
 // maxInstances bounds how many instances one process keeps at once.
-const maxInstances = 1024
+const maxInstances = 256
 
 // served is one instance in a plugin's process.
 type served struct {

@@ -8,6 +8,11 @@ const APIMinor = 0
 // MaxMessageBytes is the largest message, in both directions.
 const MaxMessageBytes = 8 << 20
 
+// maxStreams bounds how many calls a process takes at once over one connection. Those
+// beyond wait at the asker, each until its deadline. It is more than maxInstances, so
+// that a Watch of each leaves room for calls.
+const maxStreams = 1024
+
 // What a call gets whose caller sets no deadline. The calls of the kinds get the
 // last one: their callers know better, and this only keeps them from waiting for
 // ever.

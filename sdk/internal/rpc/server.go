@@ -49,12 +49,13 @@ func (s *Server) Register(to grpc.ServiceRegistrar) {
 	pluginpb.RegisterRetentionServer(to, &retentionServer{s: s})
 }
 
-// Options are what a gRPC server of plugins needs: limits of size, and panics that
-// end a call only.
+// Options are what a gRPC server of plugins needs: limits of size and number, and
+// panics that end a call only.
 func (s *Server) Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(MaxMessageBytes),
 		grpc.MaxSendMsgSize(MaxMessageBytes),
+		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ChainUnaryInterceptor(s.recoverUnary),
 		grpc.ChainStreamInterceptor(s.recoverStream),
 	}

@@ -20,6 +20,7 @@ _LOG = logging.getLogger("mortise_plugin")
 
 _MESSAGE_BYTES_MAX = 8 << 20
 _THREADS = 64  # calls at once, with those that watch policies
+_STREAMS_MAX = 256  # calls that wait for a thread; those beyond wait at the broker
 _CLOSE_SECONDS = 2
 _PARENT_SECONDS = 0.5
 
@@ -56,6 +57,7 @@ def new_server(services):
         options=[
             ("grpc.max_receive_message_length", _MESSAGE_BYTES_MAX),
             ("grpc.max_send_message_length", _MESSAGE_BYTES_MAX),
+            ("grpc.max_concurrent_streams", _STREAMS_MAX),
         ],
     )
     server.add_generic_rpc_handlers(tuple(services.handlers()))
