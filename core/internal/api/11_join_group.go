@@ -39,6 +39,7 @@ func (a *API) joinGroup(r *wire.Request) {
 		q.Protocols[i].Metadata = bytes.Clone(q.Protocols[i].Metadata)
 	}
 	by := caller(r)
+	by.May = a.permission(r)
 	t := a.park(r)
 	by.Ticket = t
 	a.coordinate(q.Group, func(s *group.State, now int64) group.Output { return s.Join(now, by, q) },

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -42,7 +43,7 @@ func (a *API) consumerGroupHeartbeat(r *wire.Request) {
 		return
 	}
 	by := caller(r)
-	by.Ticket, by.May = t, a.mayDescribe(r)
+	by.Ticket, by.May = t, a.permission(r)
 	a.coordinate(q.Group, func(s *group.State, now int64) group.Output {
 		resp := kmsg.NewPtrConsumerGroupHeartbeatResponse()
 		if s.ConsumerBeat(now, &by, q, resp) {
@@ -61,10 +62,9 @@ func (a *API) mayHeartbeat(r *wire.Request, q *kmsg.ConsumerGroupHeartbeatReques
 	if !a.authorize(r, OpRead, ResourceGroup, q.Group) {
 		return kafka.ErrGroupAuthorizationFailed
 	}
-	for _, name := range q.SubscribedTopicNames {
-		if !a.authorize(r, OpDescribe, ResourceTopic, name) {
-			return kafka.ErrTopicAuthorizationFailed
-		}
+	if may := a.authorizeAll(r, OpDescribe, ResourceTopic, slices.Values(q.SubscribedTopicNames)); slices.ContainsFunc(q.SubscribedTopicNames,
+		func(name string) bool { return !may(name) }) {
+		return kafka.ErrTopicAuthorizationFailed
 	}
 	return kafka.None
 }
@@ -73,14 +73,21 @@ func (a *API) mayHeartbeat(r *wire.Request, q *kmsg.ConsumerGroupHeartbeatReques
 // (kafka-features.sh).
 func hasConsumerProtocol(img *meta.Image) bool { return img.Features()[meta.GroupVersion] >= 1 }
 
-// mayDescribe says which topics a client may be told that they exist; nil: all.
-func (a *API) mayDescribe(r *wire.Request) func(topic string) bool {
+// permission says which topics the sender of r may be told that they exist, also when r
+// is gone; nil: all.
+func (a *API) permission(r *wire.Request) consumergroup.Permission {
 	if a.deps.Authorizer == nil {
 		return nil
 	}
-	conn, key := r.Conn, r.Key // the request is gone when it is asked in the background
-	return func(topic string) bool {
-		return a.deps.Authorizer.Allowed(conn, key, OpDescribe, ResourceTopic, topic) == security.Yes
+	conn, key := r.Conn, r.Key
+	return func(topics []string) (may []bool, known bool) {
+		for _, answer := range a.deps.Authorizer.AllowedAll(conn, key, OpDescribe, ResourceTopic, topics) {
+			if answer == security.Unknown {
+				return nil, false
+			}
+			may = append(may, answer == security.Yes)
+		}
+		return may, true
 	}
 }
 

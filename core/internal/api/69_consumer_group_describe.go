@@ -68,20 +68,23 @@ func (a *API) consumerGroupDescribe(r *wire.Request) {
 // hideMembers takes the members away if they read a topic that the client may not be
 // told of.
 func (a *API) hideMembers(r *wire.Request, g *kmsg.ConsumerGroupDescribeResponseGroup) {
-	may := a.mayDescribe(r)
-	if may == nil {
-		return
-	}
-	for i := range g.Members {
-		for _, list := range [...]kmsg.Assignment{g.Members[i].Assignment, g.Members[i].TargetAssignment} {
-			for _, t := range list.TopicPartitions {
-				if may(t.Topic) {
-					continue
+	read := func(yield func(string) bool) {
+		for i := range g.Members {
+			for _, list := range [...]kmsg.Assignment{g.Members[i].Assignment, g.Members[i].TargetAssignment} {
+				for _, t := range list.TopicPartitions {
+					if !yield(t.Topic) {
+						return
+					}
 				}
-				g.Members, g.ErrorCode = nil, int16(kafka.ErrTopicAuthorizationFailed)
-				g.ErrorMessage = kmsg.StringPtr("The group has described topic(s) that the client is not authorized to describe.")
-				return
 			}
+		}
+	}
+	may := a.authorizeAll(r, OpDescribe, ResourceTopic, read)
+	for topic := range read {
+		if !may(topic) {
+			g.Members, g.ErrorCode = nil, int16(kafka.ErrTopicAuthorizationFailed)
+			g.ErrorMessage = kmsg.StringPtr("The group has described topic(s) that the client is not authorized to describe.")
+			return
 		}
 	}
 }

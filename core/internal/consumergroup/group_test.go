@@ -145,7 +145,8 @@ func (w *world) beat(h *Heartbeat) {
 	}
 	w.done(&out)
 	if out.Resolve != nil {
-		w.write(w.g.Resolved(&w.env, Resolve(out.Resolve, w.env.Image, nil, w.env.NowMS)))
+		found, _ := Resolve(out.Resolve, w.env.Image, nil, w.env.NowMS)
+		w.write(w.g.Resolved(&w.env, found))
 	}
 }
 

@@ -132,22 +132,43 @@ func (p *plan) regexesStale() bool {
 // Resolving notes that the expressions are being looked up, or not any more.
 func (g *Group) Resolving(is bool) { g.resolving = is }
 
-// Resolve looks up which topics expressions stand for. may says which of them may be
-// told; nil: all. Cost: topics times expressions.
-func Resolve(regexes []string, img *meta.Image, may func(topic string) bool, nowMS int64) map[string]Resolved {
-	out := make(map[string]Resolved, len(regexes))
+// Permission says which of some topics somebody may be told that they exist. known is
+// false if that can't be found out at this moment.
+type Permission func(topics []string) (may []bool, known bool)
+
+// Resolve looks up which topics expressions stand for. may says which of them count;
+// nil: all. ok is false if it does not know. Cost: topics times expressions.
+func Resolve(regexes []string, img *meta.Image, may Permission, nowMS int64) (found map[string]Resolved, ok bool) {
+	found = make(map[string]Resolved, len(regexes))
+	matched := map[string]bool{}
 	for _, regex := range regexes {
 		r := Resolved{Topics: []string{}, Version: int64(img.Index), AtMS: nowMS}
 		if re, err := compile(regex); err == nil {
 			for t := range img.Topics() {
-				if re.MatchString(t.Name) && (may == nil || may(t.Name)) {
+				if re.MatchString(t.Name) {
 					r.Topics = append(r.Topics, t.Name)
+					matched[t.Name] = true
 				}
 			}
 		}
-		out[regex] = r
+		found[regex] = r
 	}
-	return out
+	if may == nil {
+		return found, true
+	}
+	names := slices.Sorted(maps.Keys(matched))
+	allowed, known := may(names)
+	if !known {
+		return nil, false
+	}
+	for i, name := range names {
+		matched[name] = allowed[i]
+	}
+	for regex, r := range found {
+		r.Topics = slices.DeleteFunc(r.Topics, func(name string) bool { return !matched[name] })
+		found[regex] = r
+	}
+	return found, true
 }
 
 // Resolved takes what the expressions stand for. The group begins a new epoch if that

@@ -69,14 +69,28 @@ func TestExpressionsMatchWholeNames(t *testing.T) {
 	for regex, want := range map[string]string{
 		"a": "[a]", "a|b": "[a b]", "a.*": "[a ab]", "(?i)a": "[A a]", "(?m)^a$": "[a]", ".": "[A a b]", "": "[]", "[": "[]",
 	} {
-		got := Resolve([]string{regex}, img, nil, 5)[regex]
+		found, _ := Resolve([]string{regex}, img, nil, 5)
+		got := found[regex]
 		if fmt.Sprint(got.Topics) != want || got.Version != 7 || got.AtMS != 5 {
 			t.Errorf("%q stands for %v of image %d at %d, want %s of 7 at 5", regex, got.Topics, got.Version, got.AtMS, want)
 		}
 	}
-	got := Resolve([]string{".*"}, img, func(topic string) bool { return topic != "ab" }, 0)[".*"].Topics
-	if fmt.Sprint(got) != "[A a b]" {
-		t.Errorf("told %v, want all but ab", got)
+	known := true
+	asked := 0
+	may := func(topics []string) (may []bool, _ bool) {
+		asked++
+		for _, topic := range topics {
+			may = append(may, topic != "ab")
+		}
+		return may, known
+	}
+	got, ok := Resolve([]string{".*", "a.*"}, img, may, 0)
+	if !ok || fmt.Sprint(got[".*"].Topics, got["a.*"].Topics) != "[A a b] [a]" || asked != 1 {
+		t.Errorf("told %v after %d questions, want all but ab after one", got, asked)
+	}
+	known = false
+	if got, ok := Resolve([]string{".*"}, img, may, 0); ok {
+		t.Errorf("told %v though nobody knows who may know it", got)
 	}
 }
 

@@ -30,9 +30,15 @@ func (s *shard) look() {
 				return
 			}
 			s.c.looking <- struct{}{}
-			found := l.Find(s.c.current.Load(), s.now())
+			found, ok := l.Find(s.c.current.Load(), s.now())
 			<-s.c.looking
-			s.do(func(state *group.State, now int64) group.Output { return state.Resolved(now, l.Group, found) })
+			s.do(func(state *group.State, now int64) (out group.Output) {
+				if !ok {
+					state.Unresolved(l.Group)
+					return out
+				}
+				return state.Resolved(now, l.Group, found)
+			})
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 //	            owned=0,1 (of topic t; - for none), instance=I, assignor=A
 //	topic NAME  makes it have n=N partitions, or go
 //	rules       session=, max=, pause=, upgrade=no, downgrade=no
-//	resolve     answers what was asked about expressions
+//	resolve     answers what was asked about expressions; resolve unknown: that nobody knows
 func (s *stage) runConsumers(verb, who string, w words) bool {
 	switch verb {
 	case "hb":
@@ -46,7 +46,12 @@ func (s *stage) runConsumers(verb, who string, w words) bool {
 		s.rules.Migration.Upgrade, s.rules.Migration.Downgrade = w["upgrade"] != "no", w["downgrade"] != "no"
 	case "resolve":
 		for _, l := range s.state.TakeLookups() {
-			s.do(s.state.Resolved(s.now, l.Group, l.Find(s.img, s.now)))
+			if who == "unknown" {
+				s.state.Unresolved(l.Group)
+				continue
+			}
+			found, _ := l.Find(s.img, s.now)
+			s.do(s.state.Resolved(s.now, l.Group, found))
 		}
 	default:
 		return false

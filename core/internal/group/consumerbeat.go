@@ -116,7 +116,7 @@ func (s *State) moved(g *Group, did *consumergroup.Outcome, now int64) {
 }
 
 // ask leaves the question which topics the group's expressions stand for.
-func (s *State) ask(g *Group, did *consumergroup.Outcome, may func(string) bool) {
+func (s *State) ask(g *Group, did *consumergroup.Outcome, may consumergroup.Permission) {
 	if did.Resolve != nil {
 		g.consumers.Resolving(true)
 		s.lookups = append(s.lookups, Lookup{Group: g.id, Regexes: did.Resolve, May: may})

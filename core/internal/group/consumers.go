@@ -180,11 +180,12 @@ func (s *State) consumers(id string) *consumergroup.Group {
 type Lookup struct {
 	Group   string
 	Regexes []string
-	May     func(topic string) bool // may be told; nil: all
+	May     consumergroup.Permission // nil: all topics count
 }
 
-// Find answers the question. It takes long, and needs nothing of the State.
-func (l *Lookup) Find(img *meta.Image, now int64) map[string]consumergroup.Resolved {
+// Find answers the question. It takes long, and needs nothing of the State. Without an
+// answer (false) State.Unresolved is to be told.
+func (l *Lookup) Find(img *meta.Image, now int64) (map[string]consumergroup.Resolved, bool) {
 	return consumergroup.Resolve(l.Regexes, img, l.May, now)
 }
 
@@ -207,6 +208,14 @@ func (s *State) Resolved(now int64, group string, found map[string]consumergroup
 	out.write(group, changes)
 	out.applied = func(int64, *Output) { apply(c, changes) }
 	return out
+}
+
+// Unresolved says that a Lookup has no answer: what was known stays, and the next
+// heartbeat asks again.
+func (s *State) Unresolved(group string) {
+	if c := s.consumers(group); c != nil {
+		c.Resolving(false)
+	}
 }
 
 // apply makes changes that are in the log.

@@ -35,8 +35,7 @@ type Caller struct {
 	Host     string // as Kafka writes it: /127.0.0.1
 	Version  int16  // of the request
 
-	// May says which topics the sender may be told that they exist; nil: all.
-	May func(topic string) bool
+	May consumergroup.Permission // of the sender; nil: it may be told of all topics
 }
 
 // Record is one record to append. A nil Value deletes.
