@@ -97,6 +97,7 @@ func (o options) report(l *lab, suspects []*walker) error {
 	if err != nil {
 		return err
 	}
+	fmt.Printf("%d groups looked at again, %d differ each time\n", len(suspects), len(confirmed))
 	seen := make(map[string]bool)
 	for _, w := range confirmed {
 		if seen[w.signature()] || len(seen) == shownMax {
