@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -50,8 +51,10 @@ func (s *slot) rollback(g *generation, reason error) bool {
 		return false
 	}
 	back := standby.successor(s.number.Add(1), s.host.o.Clock.Now())
-	// If it does not take the rules, it answers nothing until it does.
-	_ = s.push(s.ctx, back)
+	// If it does not take the newest rules, it answers nothing until it does.
+	ctx, cancel := context.WithTimeout(s.ctx, rulesMax)
+	_ = s.push(ctx, back)
+	cancel()
 	s.active, s.previous = back.spec, nil
 	s.outcome = fmt.Errorf("%w: %w", ErrRolledBack, reason)
 	s.standby.Store(nil)

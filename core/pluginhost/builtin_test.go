@@ -258,6 +258,27 @@ func TestBuiltinThatDoesNotStart(t *testing.T) {
 	})
 }
 
+// TestLateInstanceIsClosed holds that what a slow New makes after it was given up on
+// does not stay.
+func TestLateInstanceIsClosed(t *testing.T) {
+	late := &resting{do: func() {}}
+	p := plugin.Plugin{Kind: plugin.Retention, Name: "b", Version: "1", Validate: plugin.NoConfig,
+		New: func(context.Context, plugin.Config) (any, error) {
+			time.Sleep(configureMax + time.Second)
+			return late, nil
+		}}
+	inWorld(t, Options{Builtins: []plugin.Plugin{p}}, func(t *testing.T, w *world) {
+		if err := w.apply(builtin(plugin.Retention)); !errors.Is(err, ErrTimeout) {
+			t.Errorf("%v, want ErrTimeout", err)
+		}
+		w.Apply(t.Context(), nil)
+		time.Sleep(time.Minute)
+		if late.closed.Load() != 1 {
+			t.Errorf("the late instance was closed %d times, want once", late.closed.Load())
+		}
+	})
+}
+
 // TestBuiltinsLog holds that a compiled-in plugin's log is kept like a process's.
 func TestBuiltinsLog(t *testing.T) {
 	p := plugin.Plugin{Kind: plugin.Retention, Name: "b", Version: "1", Validate: plugin.NoConfig,

@@ -75,10 +75,8 @@ func (s *slot) canaryPartitioner(ctx context.Context, g *generation) error {
 	if g.about.Has(partitioner.FeatureDeterministic) {
 		sample = out[1:] // without the null key
 	}
-	if g.sample != nil && !slices.Equal(sample, g.sample) {
-		return fmt.Errorf("%w: keys go to other partitions than before in one life of it", ErrBadAnswer)
-	}
-	if now := s.sample.Load(); now != nil && !g.spec.AllowRemap && !slices.Equal(sample, *now) {
+	serves := g.sample != nil // then it may not change its mind either
+	if now := s.sample.Load(); now != nil && (serves || !g.spec.AllowRemap) && !slices.Equal(sample, *now) {
 		return fmt.Errorf("%w: keys would go to other partitions than now (allow_remap permits it)", ErrRefused)
 	}
 	g.sample = sample

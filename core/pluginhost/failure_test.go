@@ -164,6 +164,9 @@ func TestCrashLoop(t *testing.T) {
 			if s.State != Restarting || s.RestartAt.IsZero() || !strings.Contains(s.Reason, "signal: killed") {
 				t.Errorf("status after a crash: %+v", s)
 			}
+			if wait := time.Until(s.RestartAt); wait < backoffMin<<len(starts) {
+				t.Errorf("restart %d comes after %v, want at least %v", len(starts)+1, wait, backoffMin<<len(starts))
+			}
 			n := w.starts()
 			if err := w.apply(spec(kind, "/v1")); !errors.Is(err, ErrUnavailable) || w.starts() != n {
 				t.Errorf("the same entry while it waits: %v, want ErrUnavailable and no start", err)
@@ -242,13 +245,13 @@ func TestManyFailuresOneRespawn(t *testing.T) {
 // TestHungProcessIsReplaced holds that a process that answers nothing is found out
 // with and without load.
 func TestHungProcessIsReplaced(t *testing.T) {
-	for _, asks := range []bool{true, false} {
+	for asks, limit := range map[bool]time.Duration{true: 12 * time.Second, false: 25 * time.Second} {
 		inWorld(t, Options{}, func(t *testing.T, w *world) {
 			kind := plugin.Authorizer
 			w.binary("/v1", kind, "1.0.0")
 			w.must(spec(kind, "/v1"))
 			w.process(0).hung.Store(true)
-			for begin := time.Now(); time.Since(begin) < 25*time.Second && w.starts() == 1; time.Sleep(100 * time.Millisecond) {
+			for begin := time.Now(); time.Since(begin) < limit && w.starts() == 1; time.Sleep(100 * time.Millisecond) {
 				if asks {
 					_ = w.ask(t.Context(), kind)
 				}

@@ -3,10 +3,13 @@ package pluginhost
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mortisemq/mortise/sdk/partitioner"
 	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
@@ -40,6 +43,9 @@ func TestConcurrencyAndQueue(t *testing.T) {
 			if err := <-errs; err != nil {
 				t.Error(err)
 			}
+		}
+		if s := w.state(); s.Queued != 0 || s.InFlight != 0 {
+			t.Errorf("%d in flight, %d queued at the end", s.InFlight, s.Queued)
 		}
 	})
 }
@@ -123,6 +129,57 @@ func TestBreaker(t *testing.T) {
 		}
 		if w.starts() != 1 {
 			t.Errorf("%d starts, want 1", w.starts())
+		}
+	})
+}
+
+// TestBreakerCountsFailuresInARow holds that an answer between failures starts the
+// count anew.
+func TestBreakerCountsFailuresInARow(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		kind := plugin.Authorizer
+		w.binary("/v1", kind, "1.0.0")
+		w.must(spec(kind, "/v1"))
+		for range 4 {
+			w.process(0).fault(func(context.Context) error { return plugin.ErrBadAnswer })
+			for range breakerFailures - 1 {
+				_ = w.ask(t.Context(), kind)
+			}
+			w.process(0).fault(nil)
+			if err := w.ask(t.Context(), kind); err != nil {
+				t.Errorf("%v: the breaker opened too early", err)
+			}
+		}
+	})
+}
+
+// TestProbesHoldToTheSample holds that a partitioner that sends keys elsewhere than
+// when it started stays cut off, whatever its entry allows to upgrades.
+func TestProbesHoldToTheSample(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		var moved atomic.Bool
+		w.binary("/v1", plugin.Partitioner, "1.0.0", func(p *fakeProcess) {
+			p.features = []string{partitioner.FeatureDeterministic}
+			p.assign = func(r *partitioner.Request, out []int32) {
+				for i, key := range r.Keys {
+					if out[i] = int32(len(key)) % r.Partitions; moved.Load() {
+						out[i] = (out[i] + 1) % r.Partitions
+					}
+				}
+			}
+		})
+		e := spec(plugin.Partitioner, "/v1")
+		e.AllowRemap = true
+		w.must(e)
+		moved.Store(true)
+		w.process(0).fault(func(context.Context) error { return plugin.ErrBadAnswer })
+		for range breakerFailures {
+			_ = w.ask(t.Context(), plugin.Partitioner)
+		}
+		w.process(0).fault(nil)
+		time.Sleep(breakerCoolMin + tickEvery)
+		if s := w.state(); s.Breaker != "open" || !strings.Contains(s.Reason, "other partitions") {
+			t.Errorf("status %+v, want an open breaker and why", s)
 		}
 	})
 }

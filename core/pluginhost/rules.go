@@ -48,10 +48,6 @@ func (a *Authorizer) SetRules(ctx context.Context, epoch uint64, rules []auth.Ru
 	}
 	ctx, cancel := context.WithTimeout(ctx, rulesMax)
 	defer cancel()
-	if g := s.standby.Load(); g != nil && s.push(ctx, g) != nil {
-		// It is pushed again before it serves.
-		g.taken.stale.Store(true)
-	}
 	g := s.current.Load()
 	switch {
 	case g == nil:

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -250,6 +251,13 @@ func TestReplayTellsOfDifferences(t *testing.T) {
 			p.authorize = func([]auth.Action, []auth.Decision) {}
 		})
 		w.must(spec(plugin.Authorizer, "/v1"))
+		h, _ := w.find("p")
+		for range 10 {
+			_ = w.ask(t.Context(), plugin.Authorizer)
+		}
+		if n := len(h.recent.all()); n != 1 {
+			t.Errorf("%d decisions of one moment are kept, want 1", n)
+		}
 		for range recentMax + 10 {
 			if err := w.ask(t.Context(), plugin.Authorizer); err != nil {
 				t.Fatal(err)
@@ -259,6 +267,60 @@ func TestReplayTellsOfDifferences(t *testing.T) {
 		w.must(spec(plugin.Authorizer, "/v2"))
 		if s := w.state(); s.Replayed != recentMax || s.Different != recentMax {
 			t.Errorf("%d decisions replayed, %d different, want %d of each", s.Replayed, s.Different, recentMax)
+		}
+	})
+}
+
+// TestBadUpgradeOfACrashedPlugin holds that what waits for its restart is started
+// although an upgrade was refused meanwhile, and that a good one has a new budget.
+func TestBadUpgradeOfACrashedPlugin(t *testing.T) {
+	inWorld(t, Options{Bake: -1}, func(t *testing.T, w *world) {
+		kind := plugin.Authorizer
+		w.binary("/v1", kind, "1.0.0")
+		w.binary("/v2", kind, "2.0.0")
+		w.must(spec(kind, "/v1"))
+		for i := range restartsMax + 1 {
+			w.process(-1).kill(errKilled)
+			synctest.Wait()
+			bad := spec(kind, "/v2")
+			bad.SHA256 = nil
+			if i == 0 { // an operator's deed: the budget begins anew
+				if err := w.apply(bad); !errors.Is(err, ErrRefused) {
+					t.Errorf("%v, want ErrRefused", err)
+				}
+			}
+			time.Sleep(6 * time.Second)
+			if s := w.state(); s.State != Serving || s.Version != "1.0.0" {
+				t.Fatalf("status %+v, want the first version again", s)
+			}
+			w.must(spec(kind, "/v1"))
+		}
+		w.must(spec(kind, "/v2"))
+		w.process(-1).kill(errKilled)
+		time.Sleep(time.Second)
+		if s := w.state(); s.State != Serving || s.Version != "2.0.0" {
+			t.Errorf("status %+v, want the second version again: its budget is its own", s)
+		}
+	})
+}
+
+// TestRefusalAfterACrashIsTriedAgain holds that what served once may be refused for a
+// while (a file of its config is being replaced) without being given up on.
+func TestRefusalAfterACrashIsTriedAgain(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		kind := plugin.Authenticator
+		refuses := false
+		w.binary("/v1", kind, "1.0.0", func(p *fakeProcess) {
+			if refuses {
+				p.validate = func(json.RawMessage) error { return errors.New("no such file") }
+			}
+			refuses = !refuses
+		})
+		w.must(spec(kind, "/v1"))
+		w.process(0).kill(errKilled)
+		time.Sleep(2 * time.Second)
+		if s := w.state(); s.State != Serving || s.Generation != 3 {
+			t.Errorf("status %+v, want the third generation in service", s)
 		}
 	})
 }

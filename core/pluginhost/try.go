@@ -25,7 +25,7 @@ func (h *Host) Try(ctx context.Context, s *Spec) (about plugin.Description, err 
 	log := func(raw []byte) { wrote.add(time.Time{}, 0, raw) }
 	process, err := h.launch(ctx, s, log)
 	if err != nil {
-		return about, fmt.Errorf("launch: %w%s", err, lastWords(&wrote))
+		return about, fmt.Errorf("launch: %w", err) // which has what it wrote
 	}
 	g := &generation{spec: s.clone(), process: process}
 	g.prepare()
