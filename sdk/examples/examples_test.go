@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -90,6 +91,32 @@ func launch(t *testing.T, c host.Command) *host.Process {
 		}
 	})
 	return p
+}
+
+// TestPythonWithDigest checks and runs the plugin's own file: it names its interpreter,
+// so the interpreter is not what is hashed.
+func TestPythonWithDigest(t *testing.T) {
+	python := os.Getenv(pythonKey)
+	if python == "" {
+		t.Skip(pythonKey + " is not set")
+	}
+	text, err := os.ReadFile(filepath.Join("python", "prefix_partitioner.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(text, []byte("\n"))
+	text = append([]byte("#!"+python+"\n"), rest...)
+	script := filepath.Join(t.TempDir(), "plugin.py")
+	if err := os.WriteFile(script, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := launch(t, host.Command{Path: script, Digest: sha256.Sum256(text)})
+	if _, err := p.Describe(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := host.Launch(t.Context(), host.Command{Path: script, Digest: sha256.Sum256(rest)}); !errors.Is(err, host.ErrDigest) {
+		t.Errorf("another digest: %v, want ErrDigest", err)
+	}
 }
 
 func configure(t *testing.T, p *host.Process, kind plugin.Kind, name, config string) *host.Instance {
