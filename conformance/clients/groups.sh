@@ -118,7 +118,7 @@ sort_lists() {
 # consume_until LOG PATTERN waits until a consumer has printed a pattern.
 consume_until() {
   local i
-  for ((i = 0; i < 300; i++)); do
+  for ((i = 0; i < 900; i++)); do
     grep -qE "$2" "$1" 2>/dev/null && return
     sleep 0.1
   done

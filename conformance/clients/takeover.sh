@@ -5,11 +5,12 @@
 # and one that only has offsets.
 takeover_groups() {
   local p pid log
-  for p in "${group_protocols[@]}"; do
-    tool consumer.ConsoleConsumer --bootstrap-server "$1" --topic grp-a --group "$2-$p" --from-beginning --max-messages 7 \
-      --command-property "group.protocol=$p" >/dev/null
-  done
-  run_tools "$1" <<<"consumer.group.ConsumerGroupCommand --reset-offsets --group $2-simple --topic grp-b --to-offset 3 --execute" >/dev/null
+  {
+    for p in "${group_protocols[@]}"; do
+      echo "consumer.ConsoleConsumer --topic grp-a --group $2-$p --from-beginning --max-messages 7 --command-property group.protocol=$p"
+    done
+    echo "consumer.group.ConsumerGroupCommand --reset-offsets --group $2-simple --topic grp-b --to-offset 3 --execute"
+  } | run_tools "$1" >/dev/null
   for p in "${group_protocols[@]}"; do
     log="$work/takeover.$2.$p"
     (
@@ -29,14 +30,15 @@ takeover_groups() {
 # that wait long for them. A dead member of the consumer protocol is soon forgotten: then the group is empty.
 takeover_state() {
   local p
-  for p in "${group_protocols[@]}"; do
-    group_command "$1" --describe --group "$2-$p" --offsets
-    group_command "$1" --describe --group "$2-$p" --state
-    group_command "$1" --describe --group "$2-static-$p" --offsets | awk '{ print $1, $2, $3, $4, $5, $6 }' | grep grp-a
-  done
-  group_command "$1" --describe --group "$2-simple" --offsets
-  group_command "$1" --describe --group "$2-static-classic" --members
-  run_tools "$1" <<<"GroupsCommand --list" | grep -E "^$2-" | sort
+  {
+    for p in "${group_protocols[@]}"; do
+      printf '%s\n' "--describe --group $2-$p --offsets" "--describe --group $2-$p --state" "--describe --group $2-static-$p --offsets"
+    done
+    echo "--describe --group $2-simple --offsets"
+    echo "--describe --group $2-static-classic --members"
+    echo "--list --state"
+    echo "--list --type"
+  } | sed 's/^/consumer.group.ConsumerGroupCommand /' | run_tools "$1" | grep -E "(^| )$2-|^exit|[eE]rror" | tr -s ' ' | sort
 }
 
 # move_offsets moves all partitions of __consumer_offsets.
@@ -52,7 +54,7 @@ both_up() { reference_start && target_start; }
 
 takeover() { # FROM-ADDR FROM-DIR TO-ADDR TO-DIR PREFIX
   takeover_groups "$1" "$5"
-  # A receiver without groups has no such topic yet.
+  # A receiver without groups has no such topic yet: looking for one makes it.
   group_command "$3" --describe --group none >/dev/null
   sleep_until_forgotten "$1" "$5-static-consumer"
   takeover_state "$1" "$5" >"$work/takeover.before"
@@ -69,7 +71,7 @@ takeover() { # FROM-ADDR FROM-DIR TO-ADDR TO-DIR PREFIX
 # sleep_until_forgotten waits until a group of the consumer protocol has no members.
 sleep_until_forgotten() {
   local i
-  for ((i = 0; i < 30; i++)); do
+  for ((i = 0; i < 60; i++)); do
     group_command "$1" --describe --group "$2" --state | grep -q Empty && return
     sleep 1
   done
@@ -81,10 +83,12 @@ sleep_until_forgotten() {
 takeover_resumed() {
   local p
   for p in "${group_protocols[@]}"; do
-    tool consumer.ConsoleConsumer --bootstrap-server "$1" --topic grp-a --group "$2-$p" --max-messages 13 --timeout-ms 20000 \
-      --command-property "group.protocol=$p" --command-property auto.offset.reset=none >"$work/takeover.rest"
-    (($(sort -u "$work/takeover.rest" | wc -l) == 13))
-  done
+    echo "consumer.ConsoleConsumer --topic grp-a --group $2-$p --max-messages 13 --timeout-ms 30000 --command-property group.protocol=$p --command-property auto.offset.reset=none"
+  done | run_tools "$1" >"$work/takeover.rest"
+  # 13 of the 20 records were left to each.
+  sort "$work/takeover.rest" | uniq -c
+  (($(grep -c '^value' "$work/takeover.rest") == 13 * ${#group_protocols[@]}))
+  (($(grep '^value' "$work/takeover.rest" | sort -u | wc -l) == 13))
 }
 
 # dump_offsets: Kafka's reader knows every record that we wrote about groups.
