@@ -166,6 +166,7 @@ func (s *slot) withdraw() {
 	s.bakeEnd = time.Time{}
 	s.imminent.Store(false)
 	s.publish(nil)
+	s.m.memory.Set(0)
 	s.dismiss(s.standby.Swap(nil))
 	if g != nil {
 		g.retire()
