@@ -11,15 +11,17 @@ import (
 )
 
 // TestAGroupIsWhatItsRecordsSay lets members join, stay, change their minds and
-// leave, topics grow and go, in any order. After each operation the group made of the
+// leave, topics grow and go, in any order. Every now and then the group made of the
 // records alone is the same, no partition has two owners, and what is noted of owners
 // is what members have.
 func TestAGroupIsWhatItsRecordsSay(t *testing.T) {
 	for seed := range uint64(60) {
 		w := newWorld(t, seed)
-		for range 120 {
+		for i := range 120 {
 			w.step()
-			w.check()
+			if i%4 == 3 { // the whole log is read each time
+				w.check()
+			}
 			if t.Failed() {
 				t.Fatalf("seed %d", seed)
 			}
