@@ -30,16 +30,20 @@ const runDirTries = 3
 type runDir struct {
 	under string // empty: the system's directory for temporary files
 
-	mu   sync.Mutex // held over the making of directories
-	path string     // empty: not made yet; guarded by mu
-	lock io.Closer  // guarded by mu
+	mu     sync.Mutex // held over the making of directories
+	path   string     // empty: not made yet; guarded by mu
+	lock   io.Closer  // guarded by mu
+	closed bool       // guarded by mu
 }
 
 // open is the directory, made if need be.
 func (d *runDir) open() (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.path != "" {
+	switch {
+	case d.closed:
+		return "", ErrClosed
+	case d.path != "":
 		return d.path, nil
 	}
 	if d.under == "" {
@@ -93,10 +97,11 @@ func (d *runDir) sweep() {
 	}
 }
 
-// close removes it.
+// close removes it for good.
 func (d *runDir) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.closed = true
 	if d.path == "" {
 		return nil
 	}
