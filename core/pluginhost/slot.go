@@ -2,11 +2,13 @@ package pluginhost
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/sdk/host"
 	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
@@ -127,7 +129,7 @@ func (s *slot) order(ctx context.Context, f func() error) error {
 }
 
 // logger takes the lines of a generation: some are kept, and told to the broker's
-// log with who wrote them.
+// log with who wrote them, at the level that the plugin gave them.
 func (s *slot) logger(generation uint64) func([]byte) {
 	return func(raw []byte) {
 		kept := s.log.add(s.host.o.Clock.Now(), generation, raw)
@@ -135,7 +137,10 @@ func (s *slot) logger(generation uint64) func([]byte) {
 			s.m.linesDropped.Add(1)
 		}
 		for _, l := range kept {
-			s.host.o.Log.Info("plugin wrote", "plugin", s.name, "kind", s.kind, "generation", generation, "line", l.Text)
+			told := host.ParseLine([]byte(l.Text))
+			s.host.o.Log.LogAttrs(s.ctx, told.Level, "plugin wrote",
+				slog.String("plugin", s.name), slog.Any("kind", s.kind), slog.Uint64("generation", generation),
+				slog.String("line", told.Message), slog.GroupAttrs("fields", told.Attrs...))
 		}
 	}
 }
