@@ -31,7 +31,8 @@ type Command struct {
 	// NoFile bounds its open files; 0: as the broker's.
 	NoFile uint64
 	// RunAs is the user it runs as; nil: the broker's. Only a privileged broker may
-	// choose.
+	// choose. That user must be able to pass through RunDir and, without a digest, to
+	// reach Path. Limits of its processes also need CAP_SYS_RESOURCE.
 	RunAs *User
 
 	// Stderr gets each line of the process's standard error and, after the handshake,
