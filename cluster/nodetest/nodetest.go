@@ -30,7 +30,10 @@ type Options struct {
 	Address   string         // of the client listener; empty: a free port of 127.0.0.1
 	Static    config.Static  // Kafka's broker keys
 	Retention storage.Retention
-	Admin     bool         // with the admin listener
+	Admin     bool // with the admin listener
+	Plugins   broker.Plugins
+	SASL      *broker.SASL // nil: clients are anonymous
+	Security  broker.Security
 	Log       *slog.Logger // nil: warnings go to the test's log
 }
 
@@ -72,7 +75,8 @@ func (n *Node) start() {
 	n.t.Helper()
 	o := cluster.Options{DataDir: n.options.DataDir, ClusterID: n.options.ClusterID, Broker: broker.Options{
 		NodeID: n.options.NodeID, Log: n.options.Log, Static: n.options.Static, Retention: n.options.Retention,
-		Listeners: []broker.Listener{{Name: listenerName, Address: n.options.Address}}}}
+		Plugins: n.options.Plugins, Security: n.options.Security,
+		Listeners: []broker.Listener{{Name: listenerName, Address: n.options.Address, SASL: n.options.SASL}}}}
 	if n.options.Admin {
 		o.Broker.AdminAddress = "127.0.0.1:0"
 	}

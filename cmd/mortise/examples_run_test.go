@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,15 +14,31 @@ import (
 
 // notRun are commands whose examples are only parsed: they run until somebody ends them,
 // or print text for a shell.
-var notRun = []string{"mortise serve", "mortise completion"}
+var notRun = []string{"mortise serve", "mortise completion", "mortise plugin run"}
+
+// cheapUser is a file of users whose hashes cost little: an authenticator hashes for
+// those who are not there too.
+const cheapUser = `users:
+  alice:
+    password: "$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"
+`
 
 // TestExamplesRun runs the examples of every command against a node, each in a world in
 // which what it names is there, so that they work as they stand in the help.
 func TestExamplesRun(t *testing.T) {
-	n, at := start(t)
+	n := startPlugins(t)
+	at := n.Addr()
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/b.go"), "package b\n")
+	prefixes := program(t, "prefixpartitioner")
 	t.Chdir(t.TempDir())
+	if err := os.Symlink(prefixes, "prefixpartitioner"); err != nil {
+		t.Fatal(err)
+	}
+	users := filepath.Join(t.TempDir(), "users.yaml")
+	write(t, users, cheapUser)
+	write(t, "users.json", fmt.Sprintf(`{"file": %q}`, users))
+	write(t, "prefixes.json", "{}")
 	if err := os.Symlink(n.DataDir(), "mortise-data"); err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +81,33 @@ func TestExamplesRun(t *testing.T) {
 // makeExampleWorld makes what the examples of a command name.
 func makeExampleWorld(t *testing.T, at, path string) {
 	t.Helper()
-	if path == "mortise topic create" {
+	switch {
+	case path == "mortise topic create":
 		must(t, at, "", "topic", "delete", "orders", "audit", "--if-exists")
+		return
+	case strings.HasPrefix(path, "mortise plugin "):
+		makePluginWorld(t, path != "mortise plugin install")
 		return
 	}
 	must(t, at, "", "topic", "create", "orders", "greetings", "users", "source", "-p", "4", "--if-not-exists")
 	must(t, at, "hello\n", "produce", "greetings", "-p", "0")
 	commitAt(t, at, "billing", "orders", 0)
+}
+
+// makePluginWorld makes the plugins that examples name, with a version to go back to, or
+// takes them away.
+func makePluginWorld(t *testing.T, there bool) {
+	t.Helper()
+	for name, args := range map[string][]string{
+		"users":    {"--builtin", "file-users", "--config", "users.json"},
+		"prefixes": {"./prefixpartitioner", "--kind", "partitioner", "--plugin", "prefix"},
+	} {
+		if run(t, "", "", "plugin", "describe", name).err == nil {
+			must(t, "", "", "plugin", "remove", name)
+		}
+		if there {
+			must(t, "", "", append([]string{"plugin", "install", name}, args...)...)
+			must(t, "", "", "plugin", "upgrade", name, "--timeout", "1s")
+		}
+	}
 }

@@ -16,7 +16,8 @@ const envPrefix = "MORTISE_"
 // notSettings are variables with our prefix that are no settings: they belong to
 // commands (which file, which brokers) and to the test tools.
 func notSettings() []string {
-	return []string{envPrefix + "CONFIG", envPrefix + "BROKERS", envPrefix + "CACHE"}
+	return []string{envPrefix + "CONFIG", envPrefix + "BROKERS", envPrefix + "CACHE", envPrefix + "ADMIN", envPrefix + "ADMIN_TOKEN",
+		envPrefix + "USER", envPrefix + "PASSWORD", envPrefix + "PASSWORD_FILE"}
 }
 
 // environment adds the variables that start with our prefix.

@@ -125,6 +125,7 @@ func TestEveryProblemIsReported(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	s, err := Load(Source{Environ: []string{
 		"LOG=x", "STORAGE=y", "NODE__ID=9", "MORTISE_CONFIG=elsewhere.yaml",
+		"MORTISE_BROKERS=a:1", "MORTISE_ADMIN=a:2", "MORTISE_ADMIN_TOKEN=x", "MORTISE_USER=ann", "MORTISE_PASSWORD=x", "MORTISE_PASSWORD_FILE=x", // the clients'
 		`MORTISE_DATA__LOG_DIRS=["a","b"]`, "MORTISE_NODE__ID=3",
 		`MORTISE_LISTENERS=[{"name":"EXT","address":"0.0.0.0:1","advertised":"h:2"}]`,
 	}})

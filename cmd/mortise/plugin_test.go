@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mortisemq/mortise/cluster/nodetest"
+	"github.com/mortisemq/mortise/cmd/internal/output"
+	"github.com/mortisemq/mortise/core/broker"
+	"github.com/mortisemq/mortise/core/pluginhost"
+	"github.com/mortisemq/mortise/sdk/plugin"
+)
+
+// program builds an example of the sdk and gives its path.
+func program(t testing.TB, example string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), example)
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../sdk/examples/"+example).CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", example, err, out)
+	}
+	return path
+}
+
+// runDir is a short path for the sockets of plugins.
+func runDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// startPlugins runs a node with the built-ins and entries of its settings, which
+// commands find without --admin.
+func startPlugins(t *testing.T, entries ...pluginhost.Spec) *nodetest.Node {
+	t.Helper()
+	n := nodetest.Start(t, nodetest.Options{Retention: builtinRetention(), Admin: true,
+		Plugins: broker.Plugins{Builtins: builtins(), Catalogue: entries, RunDir: runDir(t)}})
+	t.Setenv("MORTISE_ADMIN", n.AdminAddr())
+	return n
+}
+
+// described is an entry as describe -o json has it.
+func described(t *testing.T, name string) broker.PluginReport {
+	t.Helper()
+	return decode[broker.PluginReport](t, must(t, "", "", "plugin", "describe", name, "-o", "json"))
+}
+
+// TestPluginLife takes a real program through every command against a running node.
+func TestPluginLife(t *testing.T) {
+	n := startPlugins(t)
+	path := program(t, "prefixpartitioner")
+	says := func(want string, args ...string) {
+		t.Helper()
+		if got := must(t, "", "", append([]string{"plugin"}, args...)...); !strings.Contains(got, want) {
+			t.Errorf("plugin %v: no %q in\n%s", args, want, got)
+		}
+	}
+	says("prefixes would run: partitioner prefix", "install", "prefixes", path, "--kind", "partitioner", "--plugin", "prefix", "--dry-run")
+	fails(t, "", "", output.ExitFailure, "has no plugin prefixes", "plugin", "describe", "prefixes")
+	says("prefixes is serving: partitioner prefix", "install", "prefixes", path, "--kind", "partitioner", "--plugin", "prefix", "--timeout", "1s")
+	first := described(t, "prefixes")
+	if first.From != "cluster" || first.State != pluginhost.Serving || first.Entry.Path != path || len(first.Entry.SHA256) != 1 || first.Changed == 0 {
+		t.Errorf("%+v", first)
+	}
+	fails(t, "", "", output.ExitFailure, "there is an entry prefixes", "plugin", "install", "prefixes", path, "--kind", "partitioner")
+	fails(t, "", "", output.ExitUsage, "nothing to change", "plugin", "upgrade", "prefixes")
+	fails(t, "", "", output.ExitFailure, `unknown field "nosuch"`, "plugin", "upgrade", "prefixes", "--config", `{"nosuch": 1}`)
+	says("baking: partitioner prefix", "upgrade", "prefixes", "--config", `{"separator": "-"}`)
+	second := described(t, "prefixes")
+	if second.Generation <= first.Generation || second.Changed <= first.Changed || second.Entry.Timeout != first.Entry.Timeout || second.Errors != nil {
+		t.Errorf("%+v after %+v", second, first)
+	}
+	if text := must(t, "", "", "plugin", "describe", "prefixes"); strings.Contains(text, "separator") || !strings.Contains(text, "config") {
+		t.Errorf("the config is shown, or that there is one is not:\n%s", text)
+	}
+	says("serving", "rollback", "prefixes")
+	if back := described(t, "prefixes"); back.PID != first.PID || len(back.Entry.Config) > 0 {
+		t.Errorf("rolled back to %+v, want the process %d", back, first.PID)
+	}
+	fails(t, "", "", output.ExitFailure, "no version to go back to", "plugin", "rollback", "prefixes")
+	says("serving", "restart", "prefixes")
+	if again := described(t, "prefixes"); again.PID == first.PID || again.Restarts != 1 {
+		t.Errorf("restarted as %+v", again)
+	}
+	says("disabled", "disable", "prefixes")
+	n.Restart()
+	t.Setenv("MORTISE_ADMIN", n.AdminAddr())
+	if off := described(t, "prefixes"); off.State != pluginhost.Disabled || off.Serves() {
+		t.Errorf("after a restart of the broker: %+v", off)
+	}
+	says("serving", "enable", "prefixes")
+	says("prefixes", "list")
+	must(t, "", "", "plugin", "logs", "prefixes", "-n", "3")
+	says("removed", "remove", "prefixes")
+	fails(t, "", "", output.ExitFailure, "has no plugin prefixes", "plugin", "logs", "prefixes")
+}
+
+// TestPluginOfAProgramThatChanges holds that a program which was replaced does not run
+// until somebody says so.
+func TestPluginOfAProgramThatChanges(t *testing.T) {
+	startPlugins(t)
+	path := program(t, "prefixpartitioner")
+	must(t, "", "", "plugin", "install", "prefix", path, "--kind", "partitioner")
+	before := described(t, "prefix")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil { // it runs: it can't be written to
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(content, 0), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, "", "", output.ExitFailure, "SHA-256 of the plugin's file is not the expected one", "plugin", "upgrade", "prefix", "--config", `{"separator":"-"}`, "--sha256", before.Entry.SHA256[pluginhost.Platform()])
+	if still := described(t, "prefix"); still.PID != before.PID || still.Changed != before.Changed {
+		t.Errorf("%+v, want what was", still)
+	}
+	must(t, "", "", "plugin", "upgrade", "prefix")
+	if now := described(t, "prefix"); now.PID == before.PID || now.Entry.SHA256[pluginhost.Platform()] == before.Entry.SHA256[pluginhost.Platform()] {
+		t.Errorf("%+v after %+v", now, before)
+	}
+}
+
+// TestPluginOfSettings holds who may change an entry of the settings file.
+func TestPluginOfSettings(t *testing.T) {
+	startPlugins(t, pluginhost.Spec{Name: "mine", Kind: plugin.Partitioner, Builtin: "crc32", Enabled: true, Config: json.RawMessage(`{"partitioner":"consistent"}`)})
+	for _, line := range []string{"plugin disable mine", "plugin upgrade mine --config {}", "plugin install mine --builtin murmur2"} {
+		fails(t, "", "", output.ExitFailure, "mine is an entry of this broker's settings", strings.Fields(line)...)
+	}
+	fails(t, "", "", output.ExitFailure, "take it out of the file", "plugin", "remove", "mine")
+	must(t, "", "", "plugin", "disable", "mine", "--override")
+	if p := described(t, "mine"); p.From != "cluster" || p.Covers != "settings" || p.State != pluginhost.Disabled {
+		t.Errorf("%+v", p)
+	}
+	must(t, "", "", "plugin", "remove", "mine")
+	if p := described(t, "mine"); p.From != "settings" || p.State != pluginhost.Serving {
+		t.Errorf("%+v", p)
+	}
+	fails(t, "", "", output.ExitFailure, "it can be disabled", "plugin", "remove", "murmur2")
+	must(t, "", "", "plugin", "disable", "murmur2")
+	must(t, "", "", "plugin", "remove", "murmur2")
+	if p := described(t, "murmur2"); p.From != "builtin" || !p.Serves() {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestPluginWithoutToken holds that those who can't read the broker's files change
+// nothing, and are told what they need.
+func TestPluginWithoutToken(t *testing.T) {
+	n := startPlugins(t)
+	t.Setenv("MORTISE_ADMIN_TOKEN", strings.Repeat("0", 64))
+	fails(t, "", "", output.ExitFailure, "changes need the token of "+filepath.Join(n.DataDir(), "admin.token"), "plugin", "disable", "murmur2")
+	t.Setenv("MORTISE_ADMIN_TOKEN", "")
+	file := filepath.Join(n.DataDir(), "admin.token")
+	token, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want a file that only the broker's user reads", info.Mode(), err)
+	}
+	write(t, file, "secret of somebody else\n")
+	fails(t, "", "", output.ExitFailure, "has no token", "plugin", "disable", "murmur2")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, "", "", output.ExitFailure, "MORTISE_ADMIN_TOKEN", "plugin", "disable", "murmur2")
+	t.Setenv("MORTISE_ADMIN_TOKEN", strings.TrimSpace(string(token)))
+	must(t, "", "", "plugin", "disable", "murmur2")
+	if p := described(t, "murmur2"); p.State != pluginhost.Disabled {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestPluginList holds the forms of the list.
+func TestPluginList(t *testing.T) {
+	startPlugins(t)
+	v := decode[pluginsView](t, must(t, "", "", "plugin", "list", "-o", "json"))
+	if len(v.Brokers) != 1 || len(v.Brokers[0].Builtins) != len(builtins()) || v.Brokers[0].Platform != pluginhost.Platform() {
+		t.Fatalf("%+v", v)
+	}
+	if !slices.ContainsFunc(v.Brokers[0].Plugins, func(p broker.PluginReport) bool {
+		return p.Name == "murmur2" && p.Kind == plugin.Partitioner && p.From == "builtin" && p.Serves()
+	}) {
+		t.Errorf("%+v", v.Brokers[0].Plugins)
+	}
+	for _, p := range builtins() {
+		if out := must(t, "", "", "plugin", "list", "--builtin"); !strings.Contains(out, p.Name+" ") {
+			t.Errorf("no %s in\n%s", p.Name, out)
+		}
+		if out := must(t, "", "", "plugin", "describe", string(p.Kind)+"/"+p.Name); !strings.Contains(out, p.Summary) {
+			t.Errorf("%s:\n%s", p.Name, out)
+		}
+	}
+	out := must(t, "", "", "plugin", "list", "--admin", os.Getenv("MORTISE_ADMIN")+",127.0.0.1:1")
+	if !strings.Contains(out, "not known: no admin listener at 127.0.0.1:1") {
+		t.Errorf("a broker that does not answer is not told:\n%s", out)
+	}
+}
+
+func TestPluginCommandLines(t *testing.T) {
+	t.Setenv("MORTISE_ADMIN", "127.0.0.1:1")
+	for _, c := range []struct{ line, want string }{
+		{"plugin", "wants a sub-command"},
+		{"plugin install", "between 1 and 2 arg"},
+		{"plugin install x", "write the PATH of a program, or --builtin"},
+		{"plugin install x /p --builtin y", "write the PATH of a program, or --builtin"},
+		{"plugin install x /p", "--kind is needed with a program"},
+		{"plugin install x /p --kind y", `--kind "y"; write one of partitioner`},
+		{"plugin install x --builtin y --config [1]", "--config"},
+		{"plugin install x --builtin y --config nosuch.json", "nosuch.json"},
+		{"plugin install x --builtin y --run-as me", `--run-as "me": want UID:GID`},
+		{"plugin install x --builtin y --env A", `"A" is not KEY=VALUE`},
+		{"plugin logs x --last -1", "--last -1"},
+		{"plugin run murmur2", `no built-in "murmur2"; write one of partitioner/murmur2`},
+		{"plugin run authenticator/murmur2", "no built-in"},
+	} {
+		fails(t, "", "", output.ExitUsage, c.want, strings.Fields(c.line)...)
+	}
+	for _, line := range []string{"plugin list", "plugin describe x", "plugin logs x", "plugin enable x", "plugin install x --builtin y"} {
+		fails(t, "", "", output.ExitFailure, "no admin listener at 127.0.0.1:1", strings.Fields(line)...)
+	}
+}
+
+// TestGivenDigests holds what --sha256 takes.
+func TestGivenDigests(t *testing.T) {
+	a, b := strings.Repeat("a", 64), strings.Repeat("b", 64)
+	got, err := givenDigests([]string{a, "linux/arm64=" + b}, "linux/amd64")
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(map[string]string{"linux/amd64": a, "linux/arm64": b}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "xyz", a + "a", "linux/amd64=", strings.Repeat("g", 64)} {
+		if _, err := givenDigests([]string{bad}, "linux/amd64"); output.ExitCode(err) != output.ExitUsage {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestPluginRunIsAProgram starts the real binary as a broker would be told to.
+func TestPluginRunIsAProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mortise")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var out bytes.Buffer
+	c := exec.CommandContext(t.Context(), path, "plugin", "run", "partitioner/murmur2")
+	c.Stderr = &out
+	if err := c.Run(); c.ProcessState.ExitCode() != output.ExitUsage || !strings.Contains(out.String(), "murmur2") {
+		t.Errorf("by hand: %v\n%s", err, out.String())
+	}
+	startPlugins(t)
+	must(t, "", "", "plugin", "install", "murmur2", path, "--kind", "partitioner", "--arg", "plugin", "--arg", "run", "--arg", "partitioner/murmur2")
+	if p := described(t, "murmur2"); p.PID == 0 || p.Covers != "builtin" || !p.Serves() {
+		t.Errorf("%+v", p)
+	}
+}
