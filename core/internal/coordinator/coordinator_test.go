@@ -15,15 +15,19 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
-// patience bounds what a test waits for.
-const patience = 20 * time.Second
+// patience bounds what a test waits for; pause is between two tries of a client, for
+// example while groups are loaded.
+const (
+	patience = 20 * time.Second
+	pause    = 20 * time.Millisecond
+)
 
 // admin is a client of a broker whose time is bounded.
 func admin(t *testing.T, b *brokertest.Broker) (*kadm.Client, context.Context) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(stop)
-	return kadm.NewClient(b.Client(kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }))), ctx
+	return kadm.NewClient(b.Client(kgo.RequestRetries(int(patience/pause)), kgo.RetryBackoffFn(func(int) time.Duration { return pause }))), ctx
 }
 
 // commit commits offset at of every partition of a topic, with a text.
