@@ -1,6 +1,7 @@
 package fileusers
 
 import (
+	"bytes"
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
@@ -109,9 +110,11 @@ func parsePBKDF2(text string) (passwordHash, error) {
 	return h, nil
 }
 
+// matches implements passwordHash. HMAC fills its key up with zeros, so a password and
+// the same with zeros behind it have one hash: what holds a zero matches nothing.
 func (h pbkdf2Hash) matches(password []byte) bool {
 	key, err := pbkdf2.Key(h.hash, string(password), h.salt, h.iterations, len(h.key))
-	return err == nil && subtle.ConstantTimeCompare(key, h.key) == 1
+	return err == nil && subtle.ConstantTimeCompare(key, h.key) == 1 && bytes.IndexByte(password, 0) < 0
 }
 
 func (h pbkdf2Hash) dummy() passwordHash { return never{h} }

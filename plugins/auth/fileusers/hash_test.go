@@ -21,7 +21,7 @@ func TestHashesOfOtherTools(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if !h.matches([]byte(password)) || h.matches([]byte(password+"x")) || h.matches(nil) {
+		if !h.matches([]byte(password)) || h.matches([]byte(password+"x")) || h.matches([]byte(password+"\x00")) || h.matches(nil) {
 			t.Errorf("%s: the right password is refused or a wrong one accepted", text)
 		}
 		if h.dummy().matches([]byte(password)) || h.dummy().dummy().matches([]byte(password)) {
