@@ -2,12 +2,41 @@
 # Records the transcripts anew from a fresh real Kafka (`make transcripts`).
 #
 #   record.sh [-check] [FILE...]     all of testdata without files; -check compares instead of rewriting
+#
+# Those of testdata/secured are recorded from a Kafka with logins and access rules.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+check=() plain=() secured=()
+for arg in "$@"; do
+  case "$arg" in
+  -check) check=(-check) ;;
+  */secured/*) secured+=("$arg") ;;
+  *) plain+=("$arg") ;;
+  esac
+done
+if ((${#plain[@]} + ${#secured[@]} == 0)); then
+  plain=("$here"/testdata/*.txt) secured=("$here"/testdata/secured/*.txt)
+fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/mortise-transcripts.XXXXXX")
 port="${ORACLE_PORT:-19492}"
-trap '"$here/oracle/kafka.sh" kill "$dir" 2>/dev/null || true; rm -rf "$dir"' EXIT
+stop() { "$here/oracle/kafka.sh" kill "$dir/$1" 2>/dev/null || true; }
+trap 'stop plain; stop secured; rm -rf "$dir"' EXIT
+
+# record NAME PORT FILE... plays the files against the Kafka of that name.
+record() {
+  local name=$1 port=$2; shift 2
+  (cd "$here/.." && go run ./conformance/record -addr "localhost:$port" "${check[@]}" "$@")
+  stop "$name"
+}
+
 # Records have old times: retention must not take them.
-"$here/oracle/kafka.sh" start "$dir" "$port" log.retention.check.interval.ms=86400000
-cd "$here/.."
-go run ./conformance/record -addr "localhost:$port" "$@"
+if ((${#plain[@]} > 0)); then
+  mkdir -p "$dir/plain"
+  "$here/oracle/kafka.sh" start "$dir/plain" "$port" log.retention.check.interval.ms=86400000
+  record plain "$port" $(for f in "${plain[@]}"; do realpath -- "$f"; done)
+fi
+if ((${#secured[@]} > 0)); then
+  mkdir -p "$dir/secured"
+  "$here/oracle/kafka.sh" secured "$dir/secured" "$((port + 10))" log.retention.check.interval.ms=86400000
+  record secured "$((port + 10))" $(for f in "${secured[@]}"; do realpath -- "$f"; done)
+fi

@@ -3,6 +3,8 @@
 #
 #   kafka.sh lib                   fetch the jars; print the class path
 #   kafka.sh start DIR PORT [K=V…] format DIR (when empty), start, wait until it serves
+#   kafka.sh secured DIR PORT [K=V…] start one whose clients log in by SASL PLAIN (the users of transcripts) and whose
+#                                  access rules are in force (StandardAuthorizer; admin is a super user)
 #   kafka.sh stop DIR              ask it to stop and wait (clean shutdown)
 #   kafka.sh kill DIR              stop it with SIGKILL (crash)
 #   kafka.sh tool CLASS ARGS…      run one of Kafka's command-line tools
@@ -89,6 +91,20 @@ start() { # DIR PORT [K=V…]
   return 1
 }
 
+# Clients log in; the controller's listener, on which only the broker speaks, is anonymous.
+secured() { # DIR PORT [K=V…]
+  local dir=$1 port=$2 users="" user; shift 2
+  for user in admin alice bob; do users+=" user_$user=\"$user-secret\""; done
+  start "$dir" "$port" \
+    "listeners=SASL_PLAINTEXT://localhost:$port,CONTROLLER://localhost:$((port + 1))" \
+    "advertised.listeners=SASL_PLAINTEXT://localhost:$port,CONTROLLER://localhost:$((port + 1))" \
+    inter.broker.listener.name=SASL_PLAINTEXT sasl.mechanism.inter.broker.protocol=PLAIN sasl.enabled.mechanisms=PLAIN \
+    listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT \
+    "listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username=\"admin\" password=\"admin-secret\"$users;" \
+    authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer \
+    "super.users=User:admin;User:ANONYMOUS" "$@"
+}
+
 stop() { # DIR SIGNAL
   local pid
   pid=$(cat "$1/pid")
@@ -104,8 +120,9 @@ stop() { # DIR SIGNAL
 case "${1:-}" in
 lib) fetch_jars; echo "$lib/*" ;;
 start) fetch_jars; start "${@:2}" ;;
+secured) fetch_jars; secured "${@:2}" ;;
 stop) stop "$2" TERM ;;
 kill) stop "$2" KILL ;;
 tool) fetch_jars; java_run "${@:2}" ;;
-*) sed -n 2,13p "$0" >&2; exit 2 ;;
+*) sed -n 2,15p "$0" >&2; exit 2 ;;
 esac

@@ -47,6 +47,12 @@ func (p *player) directive(line string) error {
 			time.Sleep(settleTime)
 		}
 		return nil
+	case "login":
+		if len(words) < 2 || len(words) > 3 {
+			return fmt.Errorf("login wants USER [CONN]")
+		}
+		p.login(words[1], strings.Join(words[2:], ""))
+		return nil
 	case "close":
 		p.drop(strings.Join(words[1:], ""))
 		return nil
@@ -130,26 +136,9 @@ func (p *player) awaitLeaders(name string, partitions int32) error {
 
 // call sends a request on the player's own connection.
 func (p *player) call(req kmsg.Request) (kmsg.Response, error) {
-	const own = "(player)"
-	c, err := p.conn(own)
+	c, err := p.conn(ownConn)
 	if err != nil {
 		return nil, err
 	}
-	c.corr++
-	if err := c.write(kmsg.NewRequestFormatter().AppendRequest(nil, req, c.corr)); err != nil {
-		return nil, err
-	}
-	frame, err := c.readFrame()
-	if err != nil {
-		return nil, err
-	}
-	resp := req.ResponseKind()
-	skip := 4
-	if resp.IsFlexible() {
-		skip = 5
-	}
-	if len(frame) < skip {
-		return nil, fmt.Errorf("answer of %d bytes, want at least %d", len(frame), skip)
-	}
-	return resp, resp.ReadFrom(frame[skip:])
+	return c.call(req)
 }

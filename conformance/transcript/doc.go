@@ -17,6 +17,7 @@
 //	mask FIELD [AS]                print the value of FIELD as $AS (default $any) wherever it is not the default
 //	topic NAME [partitions=N] [K=V...]   create a topic and wait until it is led
 //	settle                         let the broker apply what was changed (waits while recording only)
+//	login USER [CONN]              from now on a connection is this user's, who logs in by SASL PLAIN (Password)
 //	close [CONN]                   close a connection
 //	> NAME vN..M [OPTION...]       a request of every version from N to M; its body is YAML
 //	> frame [OPTION...]            a hand-made frame: the length prefix is added

@@ -38,6 +38,7 @@ type player struct {
 	file  *File
 	dial  Dialer
 	conns map[string]*conn
+	users map[string]string // by connection, see login
 	masks *masks
 	// settles makes settle wait, since only the real broker has the right to apply changes late.
 	settles  bool
@@ -104,7 +105,7 @@ func (p *player) compare() ([]Mismatch, error) {
 }
 
 func newPlayer(f *File, dial Dialer) *player {
-	return &player{file: f, dial: dial, conns: map[string]*conn{}, masks: newMasks()}
+	return &player{file: f, dial: dial, conns: map[string]*conn{}, users: map[string]string{}, masks: newMasks()}
 }
 
 func (p *player) close() {
@@ -166,6 +167,9 @@ func (p *player) conn(name string) (*conn, error) {
 	}
 	c := &conn{Conn: nc}
 	p.conns[name] = c
+	if user := p.users[name]; user != "" {
+		return c, c.authenticate(user)
+	}
 	return c, nil
 }
 

@@ -51,8 +51,26 @@ type plugins struct {
 	applied applied
 }
 
-// startPlugins begins to run what the catalogue says.
+// startPlugins runs what the catalogue says, and gives authorizers the cluster's
+// rules. It waits a while until they serve; no plugin can stop the start of the broker.
 func (b *Broker) startPlugins(ctx context.Context) {
+	wait, stop := context.WithCancel(ctx)
+	defer stop()
+	timer := b.options.Clock.AfterFunc(pluginsStart, stop)
+	defer timer.Stop()
+	b.runPlugins(ctx)
+	ready := b.plugins.await(wait)
+	b.authorize()
+	if b.authorizer != nil {
+		ready = b.authorizer.Await(wait) && ready
+	}
+	if !ready {
+		b.log("plugins").Warn("plugins are still starting; what needs them stays closed until they serve")
+	}
+}
+
+// runPlugins begins to run what the catalogue says.
+func (b *Broker) runPlugins(ctx context.Context) {
 	o := &b.options
 	p := &plugins{b: b, wake: make(chan struct{}, 1), done: make(chan struct{}), first: make(chan struct{}),
 		applied: applied{fresh: make(chan struct{})},
@@ -78,17 +96,13 @@ func (b *Broker) startPlugins(ctx context.Context) {
 	})
 }
 
-// await waits a while until the first catalogue serves. No plugin can stop the start
-// of the broker.
-func (p *plugins) await(ctx context.Context) {
-	wait, stop := context.WithCancel(ctx)
-	defer stop()
-	timer := p.b.options.Clock.AfterFunc(pluginsStart, stop)
-	defer timer.Stop()
+// await waits until the first catalogue was applied; false: ctx ended before.
+func (p *plugins) await(ctx context.Context) bool {
 	select {
 	case <-p.first:
-	case <-wait.Done():
-		p.b.log("plugins").Warn("plugins are still starting; what needs them stays closed until they serve")
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

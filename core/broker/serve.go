@@ -41,7 +41,7 @@ func (b *Broker) serve() {
 	c := b.config()
 	b.compact() // first: it compares its checkpoints with logs that did not grow yet
 	gate := b.newGate()
-	deps := api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles},
+	deps := api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles, rules: b.authorizer},
 		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Moves: b.moves, Groups: b.groups,
 		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit(), Gate: gate,
 		Partitioning: partitioning.New(partitioning.Options{Partitioner: b.plugins.partitioner, Log: b.log("partitioning"), Metrics: o.Metrics})}

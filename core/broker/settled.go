@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // settleWait bounds how long an answer waits for the roles of this broker. After
@@ -23,6 +25,7 @@ type applier interface {
 type settled struct {
 	meta.Control
 	roles applier
+	rules *security.Authorizer // nil: nobody goes by rules
 }
 
 // wait waits for the roles of the present image. That it took too long is no
@@ -67,4 +70,33 @@ func (s *settled) AlterConfigs(ctx context.Context, changes []meta.ConfigChange,
 		s.wait(ctx)
 	}
 	return r, err
+}
+
+// CreateACLs implements meta.Control.
+func (s *settled) CreateACLs(ctx context.Context, rules []auth.Rule) error {
+	err := s.Control.CreateACLs(ctx, rules)
+	if err == nil {
+		s.waitRules(ctx)
+	}
+	return err
+}
+
+// DeleteACLs implements meta.Control.
+func (s *settled) DeleteACLs(ctx context.Context, filters []meta.ACLFilter) ([]meta.ACLDeletion, error) {
+	gone, err := s.Control.DeleteACLs(ctx, filters)
+	if err == nil {
+		s.waitRules(ctx)
+	}
+	return gone, err
+}
+
+// waitRules waits until the authorizers go by the rules of the present image. One that
+// does not take them in time decides nothing meanwhile.
+func (s *settled) waitRules(ctx context.Context) {
+	if s.rules == nil {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, settleWait)
+	defer stop()
+	s.rules.WaitRules(ctx, s.Image().ACLEpoch)
 }

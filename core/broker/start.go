@@ -34,8 +34,6 @@ func (b *Broker) Start(ctx context.Context) error {
 		return err
 	}
 	b.startPlugins(ctx)
-	b.authorize() // authorizers may need the cluster's rules before they serve
-	b.plugins.await(ctx)
 	b.serve()
 	b.state.Store(int32(stateRunning))
 	b.logStart(recovered, b.options.Clock.Now().Sub(begin))

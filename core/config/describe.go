@@ -59,14 +59,20 @@ func (r *Resolver) DescribeTopic(img *meta.Image, own map[string]string) []Entry
 		return entries
 	}
 	entries = slices.Clone(entries)
-	for i, k := range keys().topicSorted {
-		if _, set := own[k.Name]; set {
-			v := d.topicValue(own, k.Name)
-			e := &entries[i]
-			e.Value = &v.Text
-			e.Synonyms = append([]Synonym{{k.Name, &v.Text, SourceTopic}}, e.Synonyms...)
-			e.takeSource()
+	for name := range own {
+		k := keys().topicByName[name]
+		if k == nil || k.Internal {
+			continue
 		}
+		v := d.topicValue(own, name)
+		at, found := slices.BinarySearchFunc(entries, name, func(e Entry, name string) int { return cmp.Compare(e.Name, name) })
+		if !found { // a key that is described only where it is set
+			entries = slices.Insert(entries, at, Entry{Name: name, Type: k.Type, Doc: k.Doc})
+		}
+		e := &entries[at]
+		e.Value = &v.Text
+		e.Synonyms = append([]Synonym{{name, &v.Text, SourceTopic}}, e.Synonyms...)
+		e.takeSource()
 	}
 	return entries
 }
@@ -75,6 +81,9 @@ func (r *Resolver) DescribeTopic(img *meta.Image, own map[string]string) []Entry
 func (d *resolved) describeTopic() []Entry {
 	entries := make([]Entry, 0, len(keys().topicSorted))
 	for _, k := range keys().topicSorted {
+		if k.WhenSet {
+			continue
+		}
 		v := d.defaults[k.Name]
 		e := Entry{Name: k.Name, Value: &v.Text, Type: k.Type, Doc: k.Doc}
 		if len(k.Synonyms) > 0 {

@@ -51,6 +51,8 @@ func TestSynonymsAreKafkas(t *testing.T) {
 		{describe(fresh, "b"), "segment.bytes", "1073741824@5 [log.segment.bytes=1073741824@5]"},
 		{describe(fresh, "b"), "leader.replication.throttled.replicas", "@5 []"},
 		{describe(fresh, "b"), "internal.segment.bytes", "absent"},
+		{describe(fresh, "b"), "mortise.partitioner", "absent"},
+		{describe(image(1, "topic/a mortise.partitioner=x"), "a"), "mortise.partitioner", "x@1 [mortise.partitioner=x@1]"},
 		{describe(dynamic, "a"), "retention.ms", "77@1 [retention.ms=77@1 log.retention.ms=777777@2 log.retention.ms=888888@3 log.retention.hours=168@5]"},
 		{describe(dynamic, "b"), "retention.ms", "777777@2 [log.retention.ms=777777@2 log.retention.ms=888888@3 log.retention.hours=168@5]"},
 		{r.DescribeBroker(dynamic, nil), "log.retention.ms", "777777@2 [log.retention.ms=777777@2 log.retention.ms=888888@3 log.retention.hours=168@5]"},

@@ -156,7 +156,7 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrInvalidTxnState:                    {"INVALID_TXN_STATE", "The producer attempted a transactional operation in an invalid state."},
 	ErrInvalidTransactionTimeout:          {"INVALID_TRANSACTION_TIMEOUT", "The transaction timeout is larger than the maximum value allowed by the broker (as configured by transaction.max.timeout.ms)."},
 	ErrConcurrentTransactions:             {"CONCURRENT_TRANSACTIONS", "The producer attempted to update a transaction while another concurrent operation on the same transaction was ongoing."},
-	ErrTransactionalIDAuthorizationFailed: {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "The transactional id authorization failed."},
+	ErrTransactionalIDAuthorizationFailed: {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "Transactional Id authorization failed."},
 	ErrSecurityDisabled:                   {"SECURITY_DISABLED", "Security features are disabled."},
 	ErrOperationNotAttempted:              {"OPERATION_NOT_ATTEMPTED", "The broker did not attempt to execute this operation. This may happen for batched RPCs where some operations in the batch failed, causing the broker to respond without trying the rest."},
 	ErrKafkaStorageError:                  {"KAFKA_STORAGE_ERROR", "Disk error when trying to access log file on the disk."},

@@ -122,6 +122,8 @@ func (c *produceCall) appendOne(byID bool, t *wire.ProduceTopic, q *wire.Produce
 	var message string
 	if code == kafka.None {
 		batch, code, message = c.admit(p, q.Records)
+	} else if c.a.hides(c.r, OpWrite, byID, t.Name, t.ID) {
+		code = kafka.ErrTopicAuthorizationFailed
 	}
 	if code != kafka.None {
 		c.results = append(c.results, wire.FailedProduce(q.Index, code, message))

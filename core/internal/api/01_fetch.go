@@ -246,6 +246,8 @@ func refusedPart(code kafka.ErrorCode) partition.Fetched {
 func (c *fetchCall) find(p *fetchPart) (*partition.Partition, kafka.ErrorCode) {
 	found, code := c.a.lookup(c.r.Version >= 13, p.name, p.id, p.want.Index)
 	switch {
+	case code != kafka.None && c.a.hides(c.r, OpRead, c.r.Version >= 13, p.name, p.id):
+		return nil, kafka.ErrTopicAuthorizationFailed
 	case code != kafka.None:
 		return nil, code
 	case c.req.ReplicaID >= 0:

@@ -217,7 +217,9 @@ func (c *metadataCall) fail(code kafka.ErrorCode, name *string, id kafka.TopicID
 	t.ErrorCode, t.Topic, t.TopicID = c.a.code(c.r, code.Err("")), name, id
 	if name != nil {
 		t.IsInternal = isInternalTopic(*name)
-		c.operations(&t)
+		if code != kafka.ErrTopicAuthorizationFailed {
+			c.operations(&t)
+		}
 	}
 	c.resp.Topics = append(c.resp.Topics, t)
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/wire"
 	"github.com/mortisemq/mortise/sdk/auth"
 )
@@ -11,7 +10,8 @@ import (
 // DescribeAcls (key 29), versions 1–3.
 //
 // Behaviour: the access rules that a filter chooses, grouped by resource pattern.
-// SECURITY_DISABLED when no authorizer goes by the cluster's rules.
+// SECURITY_DISABLED when no authorizer goes by the cluster's rules. A filter with
+// something unknown closes the connection.
 
 // describeACLs answers key 29.
 func (a *API) describeACLs(r *wire.Request) {
@@ -21,13 +21,14 @@ func (a *API) describeACLs(r *wire.Request) {
 		return
 	}
 	resp := kmsg.NewPtrDescribeACLsResponse()
-	why := a.refuseACLs(r, OpDescribe)
 	filter, bad := aclFilter(&kmsg.DeleteACLsRequestFilter{ResourceType: q.ResourceType, ResourceName: q.ResourceName,
 		ResourcePatternType: q.ResourcePatternType, Principal: q.Principal, Host: q.Host, Operation: q.Operation, PermissionType: q.PermissionType})
-	if why == nil && bad != "" {
-		why = kafka.ErrInvalidRequest.Err(bad)
+	if bad != nil { // as in Kafka
+		r.Drop(bad)
+		return
 	}
-	if why != nil {
+	resp.ErrorMessage = kmsg.StringPtr("")
+	if why := a.refuseACLs(r, OpDescribe); why != nil {
 		resp.ErrorCode, resp.ErrorMessage = a.code(r, why), fullText(why)
 		r.ReplyMessage(resp)
 		return

@@ -23,6 +23,9 @@ func (a *API) createACLs(r *wire.Request) {
 	}
 	resp := kmsg.NewPtrCreateACLsResponse()
 	resp.Results = make([]kmsg.CreateACLsResponseResult, len(q.Creations))
+	for n := range resp.Results {
+		resp.Results[n].ErrorMessage = kmsg.StringPtr("")
+	}
 	refuse := func(n int, why *kafka.Error) {
 		resp.Results[n].ErrorCode, resp.Results[n].ErrorMessage = a.code(r, why), fullText(why)
 	}

@@ -13,7 +13,8 @@ import (
 
 // DeleteAcls (key 31), versions 1–3.
 //
-// Behaviour: each filter by itself; the answer names the rules that it took away.
+// Behaviour: each filter by itself; the answer names the rules that it took away. A
+// filter with something unknown closes the connection.
 
 // deleteACLs answers key 31.
 func (a *API) deleteACLs(r *wire.Request) {
@@ -22,39 +23,36 @@ func (a *API) deleteACLs(r *wire.Request) {
 		r.Drop(err)
 		return
 	}
+	filters := make([]meta.ACLFilter, len(q.Filters))
+	for n := range q.Filters {
+		var bad error
+		if filters[n], bad = aclFilter(&q.Filters[n]); bad != nil {
+			r.Drop(bad)
+			return
+		}
+	}
 	resp := kmsg.NewPtrDeleteACLsResponse()
 	resp.Results = make([]kmsg.DeleteACLsResponseResult, len(q.Filters))
 	refuse := func(n int, why *kafka.Error) {
 		resp.Results[n].ErrorCode, resp.Results[n].ErrorMessage = a.code(r, why), fullText(why)
 	}
-	why := a.refuseACLs(r, OpAlter)
-	var filters []meta.ACLFilter
-	var asked []int
-	for n := range q.Filters {
-		filter, bad := aclFilter(&q.Filters[n])
-		switch {
-		case why != nil:
+	if why := a.refuseACLs(r, OpAlter); why != nil || len(filters) == 0 {
+		for n := range filters {
 			refuse(n, why)
-		case bad != "":
-			refuse(n, kafka.ErrInvalidRequest.Err(bad))
-		default:
-			filters, asked = append(filters, filter), append(asked, n)
 		}
-	}
-	if len(filters) == 0 {
 		r.ReplyMessage(resp)
 		return
 	}
 	a.later(r, func(ctx context.Context) {
 		gone, err := a.deps.Control.DeleteACLs(ctx, filters)
-		for i, n := range asked {
+		for n := range filters {
 			switch {
 			case err != nil:
 				refuse(n, a.refusal(err))
-			case gone[i].Err != nil:
-				refuse(n, gone[i].Err)
+			case gone[n].Err != nil:
+				refuse(n, gone[n].Err)
 			default:
-				resp.Results[n].MatchingACLs = deletedRules(gone[i].Rules)
+				resp.Results[n].MatchingACLs = deletedRules(gone[n].Rules)
 			}
 		}
 		r.ReplyMessage(resp)

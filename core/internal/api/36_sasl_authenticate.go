@@ -32,9 +32,7 @@ func (a *API) saslAuthenticate(r *wire.Request) {
 		resp.ErrorCode = int16(out.Code)
 		resp.SessionLifetimeMillis = out.Lifetime.Milliseconds()
 		resp.SASLAuthBytes = []byte{}
-		if out.Message != "" {
-			resp.ErrorMessage = &out.Message
-		}
+		resp.ErrorMessage = &out.Message
 		a.count(r, out.Code)
 		r.ReplyMessage(resp)
 	})

@@ -40,7 +40,7 @@ func (a *API) incrementalAlterConfigs(r *wire.Request) {
 		for i, why := range a.alterAll(ctx, r, all, q.ValidateOnly) {
 			out := kmsg.NewIncrementalAlterConfigsResponseResource()
 			out.ResourceType, out.ResourceName = q.Resources[i].ResourceType, q.Resources[i].ResourceName
-			out.ErrorCode, out.ErrorMessage = a.code(r, why), fullText(why)
+			out.ErrorCode, out.ErrorMessage = a.code(r, why), alterText(why)
 			resp.Resources = append(resp.Resources, out)
 		}
 		r.ReplyMessage(resp)

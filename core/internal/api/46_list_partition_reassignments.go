@@ -23,6 +23,7 @@ func (a *API) listPartitionReassignments(r *wire.Request) {
 	resp := kmsg.NewPtrListPartitionReassignmentsResponse()
 	if !a.authorizeCluster(r, OpDescribe) {
 		resp.ErrorCode = int16(kafka.ErrClusterAuthorizationFailed)
+		resp.ErrorMessage = kmsg.StringPtr(kafka.ErrClusterAuthorizationFailed.Text())
 		r.ReplyMessage(resp)
 		return
 	}

@@ -25,6 +25,7 @@ func (a *API) updateFeatures(r *wire.Request) {
 	if !a.authorizeCluster(r, OpAlter) {
 		resp := kmsg.NewPtrUpdateFeaturesResponse()
 		resp.ErrorCode = int16(kafka.ErrClusterAuthorizationFailed)
+		resp.ErrorMessage = kmsg.StringPtr(kafka.ErrClusterAuthorizationFailed.Text())
 		r.ReplyMessage(resp)
 		return
 	}

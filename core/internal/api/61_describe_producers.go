@@ -34,6 +34,8 @@ func (a *API) describeProducers(r *wire.Request) {
 				code, out.ErrorMessage = bad.Code, &bad.Message
 			case allowed:
 				out.ActiveProducers, code = a.producersOf(t.Topic, n)
+			default:
+				out.ErrorMessage = kmsg.StringPtr(code.Text())
 			}
 			if code == kafka.ErrUnknownTopicOrPartition && !known { // Kafka explains only that
 				text := code.Text()

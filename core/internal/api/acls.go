@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,21 +25,23 @@ func (a *API) refuseACLs(r *wire.Request, op Operation) *kafka.Error {
 	return nil
 }
 
-// aclFilter is the filter of a request. The text is Kafka's for one that can't be
-// meant; empty: it can.
-func aclFilter(f *kmsg.DeleteACLsRequestFilter) (meta.ACLFilter, string) {
+// errACLFilter is a filter with something that is not of this protocol.
+var errACLFilter = errors.New("access rule filter with an unknown type")
+
+// aclFilter is the filter of a request.
+func aclFilter(f *kmsg.DeleteACLsRequestFilter) (meta.ACLFilter, error) {
 	filter := meta.ACLFilter{Resource: auth.ResourceType(f.ResourceType), Name: f.ResourceName,
 		Pattern: auth.PatternType(f.ResourcePatternType), Principal: f.Principal, Host: f.Host,
 		Operation: auth.Operation(f.Operation), Permission: auth.Permission(f.PermissionType)}
 	switch {
 	case filter.Resource < auth.AnyResource || filter.Resource > auth.User,
-		filter.Pattern < meta.AnyPattern || filter.Pattern > auth.Prefixed:
-		return filter, "Unknown patternFilter."
-	case filter.Operation < auth.OpAny || filter.Operation > auth.OpTwoPhaseCommit,
+		filter.Pattern < meta.AnyPattern || filter.Pattern > auth.Prefixed,
+		filter.Operation < auth.OpAny || filter.Operation > auth.OpTwoPhaseCommit,
 		filter.Permission < meta.AnyPermission || filter.Permission > auth.PermissionAllow:
-		return filter, "Unknown entryFilter."
+		return filter, fmt.Errorf("%w: resource type %d, pattern type %d, operation %d, permission %d",
+			errACLFilter, filter.Resource, filter.Pattern, filter.Operation, filter.Permission)
 	}
-	return filter, ""
+	return filter, nil
 }
 
 // aclRule is the rule of a request. The text is Kafka's for one that can't be made;
@@ -60,6 +63,8 @@ func aclRule(c *kmsg.CreateACLsRequestCreation) (auth.Rule, string) {
 		return r, "Invalid operation " + c.Operation.String()
 	case r.Permission != auth.PermissionAllow && r.Permission != auth.PermissionDeny:
 		return r, "Invalid permissionType " + c.PermissionType.String()
+	case r.Host == "":
+		return r, "Host pattern cannot be null or empty"
 	case !strings.Contains(r.Principal, ":"):
 		return r, fmt.Sprintf("Could not parse principal from `%s` (no colon is present separating the principal type from the principal name)", r.Principal)
 	}

@@ -75,6 +75,14 @@ func (a *API) alterAll(ctx context.Context, r *wire.Request, all []alter, valida
 	return errs
 }
 
+// alterText is the text of a refusal; Kafka has none for the cluster's.
+func alterText(why *kafka.Error) *string {
+	if why != nil && why.Code == kafka.ErrClusterAuthorizationFailed {
+		return nil
+	}
+	return fullText(why)
+}
+
 // admitAlters finds what is wrong with the resources before anybody looks at
 // values. It returns the indexes of those that pass.
 func (a *API) admitAlters(r *wire.Request, all []alter, errs []*kafka.Error) (pass []int) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mortisemq/mortise/core/internal/security"
+	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/wire"
 	"github.com/mortisemq/mortise/sdk/auth"
 )
@@ -66,6 +67,16 @@ func (a *API) authorizeAny(r *wire.Request, op Operation, t ResourceType) bool {
 		return true
 	}
 	return permitted(r, a.deps.Authorizer.AllowedByType(r.Conn, r.Key, op, t))
+}
+
+// hides says that the sender may not do op to a topic that could not be found, so that
+// it is not told whether there is one. An id that nobody has hides nothing.
+func (a *API) hides(r *wire.Request, op Operation, byID bool, name []byte, id kafka.TopicID) bool {
+	if !byID {
+		return !a.authorize(r, op, ResourceTopic, string(name))
+	}
+	t, known := a.image().TopicByID(id)
+	return known && !a.authorize(r, op, ResourceTopic, t.Name)
 }
 
 // authorizeAll is authorize for many names, which may stand there more than once: the

@@ -425,3 +425,32 @@ func TestRememberedDecisionsAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+// When rules are in force, nothing that was decided by older ones is remembered.
+func TestRulesInForceEndWhatIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStub(map[string]auth.Verdict{"a": auth.Allow})
+		a := chainOf(t, Link{Name: "acl", Authorizer: s, Has: features(auth.FeatureStore)})
+		s.news <- auth.Event{Epoch: 1}
+		synctest.Wait()
+		a.SetRules(1, nil)
+		if !a.Await(t.Context()) || !a.WaitRules(t.Context(), 1) {
+			t.Fatal("the rules were not taken")
+		}
+		alice := client("alice")
+		a.read(alice, "a")
+		s.set(func() { s.verdicts["a"] = auth.Deny })
+		if a.read(alice, "a") != Yes {
+			t.Fatal("the decision was not remembered")
+		}
+		a.SetRules(2, nil)
+		if !a.WaitRules(t.Context(), 2) || a.read(alice, "a") != No {
+			t.Error("a decision outlived its rules")
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if a.WaitRules(ctx, 3) {
+			t.Error("rules that nobody gave are in force")
+		}
+	})
+}

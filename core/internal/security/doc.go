@@ -35,6 +35,6 @@
 //   - A decision is used only with the epoch that it was made in.
 //   - A credential is kept in no form but its HMAC.
 //
-// Lock order: decisions' and accepted's locks are leaves; none is held while a plugin
-// is asked.
+// Lock order: decisions', accepted's and link's locks are leaves; none is held while a
+// plugin is asked.
 package security

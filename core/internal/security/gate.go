@@ -119,8 +119,11 @@ func (g *Gate) Handshake(c *wire.ConnInfo, mechanism string, version int16) Hand
 	switch {
 	case l == nil, again && g.opt.MaxReauth() == 0:
 		return Handshake{Code: kafka.ErrIllegalSaslState}
-	case x.over, !again && x.mechanism != "":
-		return Handshake{Drop: fmt.Errorf("%w: a second SaslHandshake", ErrOrder)}
+	case x.over:
+		return Handshake{Drop: fmt.Errorf("%w: a SaslHandshake after a refusal", ErrOrder)}
+	case !again && x.mechanism != "":
+		x.over = true
+		return Handshake{Code: kafka.ErrIllegalSaslState, Close: fmt.Errorf("%w: a second SaslHandshake", ErrOrder)}
 	case again && (version == 0 || x.mechanism != mechanism):
 		return Handshake{Code: kafka.ErrIllegalSaslState, Mechanisms: l.Mechanisms,
 			Close: fmt.Errorf("%w: authentication anew with another mechanism", ErrOrder)}
@@ -137,7 +140,7 @@ func (g *Gate) Handshake(c *wire.ConnInfo, mechanism string, version int16) Hand
 // Outcome is the answer to SaslAuthenticate or to a bare token.
 type Outcome struct {
 	Code     kafka.ErrorCode
-	Message  string        // null when empty
+	Message  string
 	Lifetime time.Duration // of the session; 0: no end
 	Close    error         // close the connection after the answer
 	Drop     error         // close it without an answer

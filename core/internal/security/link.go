@@ -23,7 +23,13 @@ type link struct {
 	policy  atomic.Pointer[policy]
 	stored  atomic.Pointer[storedRules] // to be given to the plugin; nil: none yet
 	changed chan struct{}               // stored is another one
-	running sync.WaitGroup              // what watch and give run
+	given   chan struct{}               // closed once it has taken some, or wants none
+	lawful  func()                      // closes given
+
+	mu      sync.Mutex
+	taken   uint64         // epoch of the rules that it goes by; guarded by mu
+	took    chan struct{}  // closed when taken grows; guarded by mu
+	running sync.WaitGroup // what watch and give run
 }
 
 // policy is what Watch told last.
@@ -36,7 +42,8 @@ type policy struct {
 }
 
 func newLink(a *Authorizer, l Link) *link {
-	k := &link{Link: l, a: a, memory: newDecisions(), changed: make(chan struct{}, 1)}
+	k := &link{Link: l, a: a, memory: newDecisions(), changed: make(chan struct{}, 1), given: make(chan struct{}), took: make(chan struct{})}
+	k.lawful = sync.OnceFunc(func() { close(k.given) })
 	k.policy.Store(&policy{first: true, lost: a.opt.Clock.Now()})
 	return k
 }

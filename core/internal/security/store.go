@@ -1,6 +1,7 @@
 package security
 
 import (
+	"context"
 	"errors"
 
 	"github.com/mortisemq/mortise/sdk/auth"
@@ -42,6 +43,7 @@ func (a *Authorizer) TakesRules() bool {
 func (l *link) give() {
 	taker, takes := l.Authorizer.(auth.RuleTaker)
 	if !takes {
+		l.lawful()
 		return
 	}
 	pause := watchPauseMin
@@ -54,6 +56,7 @@ func (l *link) give() {
 		s := l.stored.Load()
 		err := taker.SetRules(l.a.ctx, s.epoch, s.rules)
 		if err == nil || errors.Is(err, plugin.ErrUnsupported) {
+			l.take(s.epoch)
 			pause = watchPauseMin
 			continue
 		}
@@ -67,4 +70,53 @@ func (l *link) give() {
 		default:
 		}
 	}
+}
+
+// take notes that the plugin goes by the rules of an epoch from now on, or wants none.
+// What was decided by older ones does not count any more.
+func (l *link) take(epoch uint64) {
+	l.turn(func(p *policy) { p.epoch++ })
+	l.mu.Lock()
+	l.taken = max(l.taken, epoch)
+	close(l.took)
+	l.took = make(chan struct{})
+	l.mu.Unlock()
+	l.lawful()
+}
+
+// WaitRules waits until the authorizers of the chain go by the rules of an epoch, or
+// later ones; false: ctx ended before.
+func (a *Authorizer) WaitRules(ctx context.Context, epoch uint64) bool {
+	for _, l := range a.chain {
+		if _, takes := l.Authorizer.(auth.RuleTaker); !takes {
+			continue
+		}
+		for {
+			l.mu.Lock()
+			taken, took := l.taken, l.took
+			l.mu.Unlock()
+			if taken >= epoch {
+				break
+			}
+			select {
+			case <-took:
+			case <-ctx.Done():
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Await waits until every authorizer of the chain has taken the rules that SetRules
+// gave, or says that it wants none; false: ctx ended before.
+func (a *Authorizer) Await(ctx context.Context) bool {
+	for _, l := range a.chain {
+		select {
+		case <-l.given:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }

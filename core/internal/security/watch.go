@@ -67,25 +67,40 @@ func (l *link) hear(e auth.Event, first bool) error {
 		l.a.opt.Log.Error("authorizer pushed too many rules, they are not used", "name", l.Name, "rules", len(e.Rules), "max", rulesMax)
 		e.Rules = []auth.Rule{}
 	}
-	was := l.policy.Load()
-	next := &policy{epoch: was.epoch, said: e.Epoch, matcher: was.matcher}
-	if first || e.Epoch != was.said || e.Rules != nil {
-		next.epoch++
-	}
+	var pushed *auth.Matcher
 	if e.Rules != nil {
-		next.matcher = auth.NewMatcher(e.Rules)
-	} else if !l.Has(auth.FeaturePush) {
-		next.matcher = nil
+		pushed = auth.NewMatcher(e.Rules)
 	}
-	l.policy.Store(next)
+	l.turn(func(p *policy) {
+		if first || e.Epoch != p.said || e.Rules != nil {
+			p.epoch++
+		}
+		if pushed != nil || !l.Has(auth.FeaturePush) {
+			p.matcher = pushed
+		}
+		p.said, p.lost, p.first = e.Epoch, time.Time{}, false
+	})
 	return nil
 }
 
 // lose notes that no news come any more.
 func (l *link) lose() {
-	was := *l.policy.Load()
-	if was.lost.IsZero() {
-		was.lost = l.a.opt.Clock.Now()
+	now := l.a.opt.Clock.Now()
+	l.turn(func(p *policy) {
+		if p.lost.IsZero() {
+			p.lost = now
+		}
+	})
+}
+
+// turn makes the next policy of the present one.
+func (l *link) turn(change func(p *policy)) {
+	for {
+		was := l.policy.Load()
+		next := *was
+		change(&next)
+		if l.policy.CompareAndSwap(was, &next) {
+			return
+		}
 	}
-	l.policy.Store(&was)
 }
