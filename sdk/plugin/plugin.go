@@ -98,7 +98,7 @@ func (p Plugin) Check() error {
 	case p.New == nil:
 		return fmt.Errorf("plugin %s: no New", p.Name)
 	}
-	return nil
+	return p.Describe().check()
 }
 
 // ValidName says whether a plugin may have the name: 1 to 64 lower-case letters, digits
