@@ -12,6 +12,12 @@ mask_members() {
 # group_command ADDR ARGS... runs one command. The order of members is that of their ids, which are random.
 group_command() { run_tools "$1" <<<"consumer.group.ConsumerGroupCommand ${*:2}" | sort; }
 
+# patient_group has static members of the consumer protocol kept while they are away, so that what is said of them
+# does not depend on how soon it is asked.
+patient_group() { # ADDR PROTOCOL GROUP MS
+  [[ $2 == classic ]] || configs "$1" --alter --entity-type groups --entity-name "$3" --add-config "consumer.session.timeout.ms=$4"
+}
+
 group_data() { # ADDR
   topics "$1" --create --topic grp-a --partitions 2
   topics "$1" --create --topic grp-b --partitions 1
@@ -28,6 +34,7 @@ group_console() {
   local extra=()
   [[ -n ${3:-} ]] && extra=(--command-property "$3")
   local g="grp-console-$2${3:+-static}" until
+  patient_group "$1" "$2" "$g" 60000
   for until in --max-messages=20 --timeout-ms=5000; do
     tool consumer.ConsoleConsumer --bootstrap-server "$1" --topic grp-a --group "$g" --from-beginning "$until" \
       --command-property "group.protocol=$2" "${extra[@]}" | sort
@@ -158,7 +165,8 @@ ACTIONS
 # group_static ADDR PROTOCOL: two static members; one stops, which nobody minds, and comes back.
 group_static() {
   local g="grp-static-$2" log="$work/static.$2.${1##*:}" first second timeout=()
-  [[ $2 == classic ]] && timeout=(--session-timeout 45000)
+  [[ $2 == classic ]] && timeout=(--session-timeout 60000)
+  patient_group "$1" "$2" "$g" 12000 # It is waited for.
   verifiable_consumer "$1" "$2" "$g" --group-instance-id one "${timeout[@]}" >"$log.one" 2>&1 &
   first=$!
   consume_until "$log.one" '"offsets_committed"'
