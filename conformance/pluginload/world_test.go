@@ -1,0 +1,306 @@
+package pluginload_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"go.uber.org/goleak"
+
+	"github.com/mortisemq/mortise/core/broker"
+	"github.com/mortisemq/mortise/core/brokertest"
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/pluginhost"
+	"github.com/mortisemq/mortise/core/vfs"
+	"github.com/mortisemq/mortise/sdk/plugin"
+)
+
+var (
+	swaps  = flag.Int("swaps", 3, "upgrades of each plugin under load")
+	faults = flag.Int("faults", 5, "faults of the random run")
+	seed   = flag.Uint64("seed", 1, "of the random run")
+	strict = flag.Bool("strict", false, "hold throughput and latency of uninvolved traffic to their bounds")
+)
+
+// patience is how long anything may take on a busy machine.
+const patience = time.Minute
+
+// built has the plugin in two versions.
+var built string
+
+// versions are those of the plugin's two binaries.
+var versions = [2]string{"1.0.0", "2.0.0"}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := func() int {
+		dir, err := os.MkdirTemp("", "pl")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		for _, version := range versions {
+			build := exec.Command("go", "build", "-ldflags", "-X main.version="+version, "-o", filepath.Join(dir, version), "./faulty")
+			if out, err := build.CombinedOutput(); err != nil {
+				panic(fmt.Sprintf("%v\n%s", err, out))
+			}
+		}
+		built = dir
+		return m.Run()
+	}()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// digests are those of the two binaries.
+var digests = sync.OnceValue(func() (all [2]string) {
+	for i, version := range versions {
+		out, err := exec.Command("sha256sum", filepath.Join(built, version)).Output()
+		if err != nil {
+			panic(err)
+		}
+		all[i], _, _ = strings.Cut(string(out), " ")
+	}
+	return all
+})
+
+// kinds are the entries of the catalogue, which have the names of their plugins.
+var kinds = map[string]plugin.Kind{"partitioner": plugin.Partitioner, "authenticator": plugin.Authenticator,
+	"decide": plugin.Authorizer, "push": plugin.Authorizer, "retention": plugin.Retention}
+
+// The listeners.
+const (
+	open    = "OPEN" // without authentication; its clients are super users
+	guarded = "GUARDED"
+)
+
+// world is a broker whose plugins are processes.
+type world struct {
+	*broker.Broker
+	t       testing.TB
+	control *brokertest.Control
+	dir     string
+	ttl     time.Duration // of the answers of authenticator and authorizers
+	timeout time.Duration // of calls; 0: by kind
+	memory  uint64        // memory_max of the entries
+}
+
+// options change a world. The zero value has all plugins, answers that are never
+// remembered, and patience with every call.
+type options struct {
+	ttl     time.Duration
+	timeout time.Duration // 0: patience
+	bake    time.Duration
+	memory  uint64
+	log     *slog.Logger
+}
+
+// start runs a broker with version 1 of each plugin.
+func start(t testing.TB, o options) *world {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "w") // t.TempDir's name is too long for sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, control: brokertest.NewControl("load"), dir: dir, ttl: o.ttl, timeout: o.timeout, memory: o.memory}
+	if w.timeout == 0 {
+		w.timeout = patience
+	}
+	if o.log == nil {
+		o.log = slog.New(slog.DiscardHandler)
+	}
+	var catalogue []pluginhost.Spec
+	for name := range kinds {
+		catalogue = append(catalogue, w.spec(name, 0))
+	}
+	run := filepath.Join(dir, "run")
+	if err := os.Mkdir(run, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.Broker, err = broker.New(broker.Options{FS: vfs.NewMem(), Log: o.log, NodeID: 1, LogDirs: []string{"/data"},
+		Static: config.Static{"log.retention.check.interval.ms": "20"},
+		Listeners: []broker.Listener{{Name: open, Address: "127.0.0.1:0"},
+			{Name: guarded, Address: "127.0.0.1:0", SASL: &broker.SASL{Mechanisms: []string{"PLAIN"}, Plugin: "authenticator"}}},
+		Control: w.control, Registrar: w.control, AdminAddress: "127.0.0.1:0",
+		Security: broker.Security{SuperUsers: []string{"User:ANONYMOUS"}, Plugins: []string{"decide", "push"}},
+		Plugins:  broker.Plugins{Catalogue: catalogue, RunDir: run, Bake: o.bake}})
+	if err == nil {
+		err = w.Start(context.Background())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.stop(run) })
+	return w
+}
+
+// stop ends the broker; nothing may be left of its plugins.
+func (w *world) stop(run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := w.Close(ctx); err != nil {
+		w.t.Errorf("stop: %v", err)
+	}
+	if left, _ := os.ReadDir(run); len(left) > 0 {
+		w.t.Errorf("left in the run directory: %v", left)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	os.RemoveAll(w.dir)
+}
+
+// faultOf is the file that makes a plugin fail.
+func (w *world) faultOf(name string) string { return filepath.Join(w.dir, name+".fault") }
+
+// policy is the file with the names that are refused.
+func (w *world) policy() string { return filepath.Join(w.dir, "policy") }
+
+// write puts a file in its place whole.
+func (w *world) write(path, text string) {
+	w.t.Helper()
+	err := os.WriteFile(path+".new", []byte(text), 0o600)
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// fail makes a plugin fail from now on; "" makes it well.
+func (w *world) fail(name, fault string) {
+	w.t.Helper()
+	if fault != "" {
+		w.write(w.faultOf(name), fault)
+	} else if err := os.Remove(w.faultOf(name)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// spec is the entry of a plugin with one of the two binaries.
+func (w *world) spec(name string, version int) pluginhost.Spec {
+	s := pluginhost.Spec{Name: name, Kind: kinds[name], Path: filepath.Join(built, versions[version]), Version: versions[version],
+		Args: []string{w.faultOf(name)}, SHA256: map[string]string{pluginhost.Platform(): digests()[version]}, Enabled: true,
+		Timeout: pluginhost.Duration(w.timeout), MemoryMax: w.memory,
+		Env: map[string]string{"GORACE": "atexit_sleep_ms=0"}} // the race detector's processes linger
+	if s.Kind == plugin.Authenticator || s.Kind == plugin.Authorizer {
+		s.Config = fmt.Appendf(nil, `{"policy": %q, "ttl": %q}`, w.policy(), w.ttl)
+	}
+	return s
+}
+
+// order puts entries into the cluster's catalogue.
+func (w *world) order(specs ...pluginhost.Spec) {
+	w.t.Helper()
+	var changes []meta.PluginChange
+	for _, s := range specs {
+		text, err := json.Marshal(s)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		change := meta.PluginChange{Name: s.Name, Spec: string(text)}
+		if was, ok := w.control.Image().Plugin(s.Name); ok {
+			change.Previous = was.Changed
+		}
+		changes = append(changes, change)
+	}
+	errs, err := w.control.AlterPlugins(w.t.Context(), changes)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range errs {
+		if e != nil {
+			w.t.Fatal(e)
+		}
+	}
+}
+
+// status asks the admin listener about the plugins.
+func (w *world) status() map[string]pluginhost.Status {
+	w.t.Helper()
+	r, err := http.Get("http://" + w.AdminAddr().String() + "/v1/plugins")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var list broker.PluginList
+	if err := json.NewDecoder(r.Body).Decode(&list); err != nil {
+		w.t.Fatal(err)
+	}
+	all := map[string]pluginhost.Status{}
+	for _, p := range list.Plugins {
+		all[p.Name] = p.Status
+	}
+	return all
+}
+
+// until waits until the plugins are so.
+func (w *world) until(what string, ok func(map[string]pluginhost.Status) bool) {
+	w.t.Helper()
+	limit := time.After(patience)
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for now := w.status(); !ok(now); now = w.status() {
+		select {
+		case <-look.C:
+		case <-limit:
+			w.t.Fatalf("after %v not yet: %s; plugins: %+v", patience, what, now)
+		}
+	}
+}
+
+// serving waits until all plugins serve.
+func (w *world) serving() {
+	w.t.Helper()
+	w.until("all serve", func(all map[string]pluginhost.Status) bool {
+		for name := range kinds {
+			if s := all[name]; s.State != pluginhost.Serving && s.State != pluginhost.Baking || s.Breaker == "open" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// client makes a client that tries everything once.
+func (w *world) client(listener string, opts ...kgo.Opt) *kgo.Client {
+	w.t.Helper()
+	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(w.Addr(listener).String()), kgo.DisableIdempotentWrite(),
+		kgo.RecordRetries(0), kgo.RequestRetries(0), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.MetadataMinAge(10 * time.Millisecond), kgo.DisableClientMetrics()}, opts...)...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// as logs a client in.
+func as(user, password string) kgo.Opt {
+	return kgo.SASL(plain.Auth{User: user, Pass: password}.AsMechanism())
+}
+
+// topic makes a topic of four partitions.
+func (w *world) topic(name string, configs map[string]string) {
+	w.t.Helper()
+	r, err := w.control.CreateTopics(w.t.Context(), []meta.NewTopic{{Name: name, PartitionCount: 4, ReplicationFactor: 1, Configs: configs}}, false)
+	if err != nil || r[0].Err != nil {
+		w.t.Fatal(err, r)
+	}
+}
