@@ -19,11 +19,16 @@ func (a *app) addBrokers(c *cobra.Command) {
 	c.RunE = func(c *cobra.Command, args []string) error { return a.reached(run(c, args)) }
 	c.Flags().StringSliceVarP(&a.brokers, "brokers", "b", defaultBrokers(),
 		"addresses to start from, host:port (environment MORTISE_BROKERS)")
+	a.login.add(c)
 }
 
 // client makes a Kafka client. Errors that would be tried again for ever end
 // after a while, since a person waits.
 func (a *app) client(more ...kgo.Opt) (*kgo.Client, error) {
+	who, err := a.login.options(a)
+	if err != nil {
+		return nil, err
+	}
 	options := append([]kgo.Opt{
 		kgo.SeedBrokers(splitAll(a.brokers)...),
 		kgo.ClientID("mortise-cli"),
@@ -31,7 +36,7 @@ func (a *app) client(more ...kgo.Opt) (*kgo.Client, error) {
 		kgo.RetryTimeout(10 * time.Second),
 		kgo.MetadataMinAge(100 * time.Millisecond),
 	}, more...)
-	return kgo.NewClient(options...)
+	return kgo.NewClient(append(options, who...)...)
 }
 
 // admin makes an admin client and what closes it.
@@ -43,13 +48,14 @@ func (a *app) admin() (*kadm.Client, func(), error) {
 	return kadm.NewClient(c), c.Close, nil
 }
 
-// reached says what to do when no broker answers; other errors stay as they are.
+// reached says what to do when no broker answers, or wants a login; other errors stay as
+// they are.
 func (a *app) reached(err error) error {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		return fmt.Errorf("no broker at %s; --brokers or MORTISE_BROKERS names another: %w", strings.Join(a.brokers, ","), err)
 	}
-	return err
+	return a.login.hint(err, a.brokers)
 }
 
 // splitAll splits comma-separated values, as come from the environment.

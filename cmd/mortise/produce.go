@@ -28,6 +28,8 @@ type produceFlags struct {
 	create      bool
 	maxBytes    int32
 
+	partitioner partitionerFlags
+
 	skipped int // links and the like below --files
 }
 
@@ -45,6 +47,7 @@ needs a larger --batch-bytes and a topic whose max.message.bytes allows it.`,
 		Example: `  echo hello | mortise produce greetings
   mortise produce users --key-separator : < users.txt
   mortise produce source --files "$(go env GOROOT)/src"
+  mortise produce users --key-separator : --partitioner crc32 < users.txt
   seq 1000 | mortise produce numbers --rate 100 --compression zstd`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeTopics(1, true),
@@ -62,6 +65,7 @@ needs a larger --batch-bytes and a topic whose max.message.bytes allows it.`,
 	flags.StringVar(&f.acks, "acks", "all", "who must have a record before it counts: all, 1 or 0")
 	flags.BoolVar(&f.create, "create", true, "let the broker make a topic that does not exist, if it does that")
 	flags.Int32Var(&f.maxBytes, "batch-bytes", 1000012, "largest batch; the topic's max.message.bytes must allow it")
+	f.partitioner.add(c)
 	complete(c, "compression", codecs...)
 	complete(c, "acks", "all", "1", "0")
 	return c
@@ -77,6 +81,14 @@ func (f *produceFlags) run(a *app, c *cobra.Command, topic string, files []strin
 	options, err := f.options(topic)
 	if err != nil {
 		return err
+	}
+	if f.partitioner.name != "" {
+		option, stop, err := f.partitioner.start(c.Context(), a)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		options = append(options, option)
 	}
 	client, err := a.client(options...)
 	if err != nil {
@@ -131,6 +143,10 @@ func (f *produceFlags) check(files []string) error {
 		return output.Usagef("--key-separator and --null are for lines; with --files the key is the path")
 	case f.partition < -1:
 		return output.Usagef("--partition %d: write the number of a partition, or -1 for one by key", f.partition)
+	case f.partition >= 0 && f.partitioner.name != "":
+		return output.Usagef("--partition %d and --partitioner: one of them chooses the partition", f.partition)
+	case f.partitioner.config != "" && f.partitioner.name == "":
+		return output.Usagef("--partitioner-config without --partitioner")
 	case f.rate < 0:
 		return output.Usagef("--rate %g: write the records a second, or 0 for as fast as it goes", f.rate)
 	case f.maxBytes <= 0:

@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/mortisemq/mortise/sdk/partitioner/kgopartitioner"
 )
 
 // Produced counts what was acknowledged.
@@ -64,8 +66,11 @@ func Produce(ctx context.Context, client *kgo.Client, records iter.Seq2[*kgo.Rec
 }
 
 // refusal says which record was not taken, and for a record that is too large
-// what lets it in.
+// what lets it in, for one that a plugin gave no partition why.
 func refusal(r *kgo.Record, err error) error {
+	if why := kgopartitioner.Err(r); why != nil {
+		return fmt.Errorf("topic %s: the record %s: %w", r.Topic, named(r), why)
+	}
 	if !errors.Is(err, kerr.MessageTooLarge) {
 		return fmt.Errorf("topic %s: %w", r.Topic, err)
 	}
