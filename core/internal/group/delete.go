@@ -6,10 +6,6 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
-// sweepRecordsMax bounds the deletions of one batch. What is left is done at once
-// afterwards.
-const sweepRecordsMax = 1000
-
 // Delete handles DeleteGroups for the groups of this partition: only groups without
 // members.
 func (s *State) Delete(to Ticket, ids []string) (out Output) {
@@ -73,7 +69,7 @@ func (s *State) DeleteOffsets(to Ticket, q *kmsg.OffsetDeleteRequest) (out Outpu
 		out.reply(to, r)
 		return out
 	}
-	var cuts []cut
+	var w sweep
 	for i := range q.Topics {
 		t := &q.Topics[i]
 		answer := kmsg.OffsetDeleteResponseTopic{Topic: t.Topic}
@@ -84,34 +80,15 @@ func (s *State) DeleteOffsets(to Ticket, q *kmsg.OffsetDeleteRequest) (out Outpu
 		for j := range t.Partitions {
 			p := t.Partitions[j].Partition
 			if _, ok := g.offsets[t.Topic][p]; ok && code == kafka.None {
-				cuts = append(cuts, cut{g, t.Topic, p})
+				w.cut(g, t.Topic, p)
 			}
 			answer.Partitions = append(answer.Partitions, kmsg.OffsetDeleteResponseTopicPartition{Partition: p, ErrorCode: int16(code)})
 		}
 		r.Topics = append(r.Topics, answer)
 	}
 	out.reply(to, r)
-	s.cut(cuts, &out)
+	s.begin(&w, &out)
 	return out
-}
-
-// cut is one offset to delete.
-type cut struct {
-	group     *Group
-	topic     string
-	partition int32
-}
-
-// cut has offsets deleted.
-func (s *State) cut(cuts []cut, out *Output) {
-	for _, c := range cuts {
-		out.Records = append(out.Records, offsetTombstone(c.group.id, c.topic, c.partition))
-	}
-	out.applied = func(int64, *Output) {
-		for _, c := range cuts {
-			s.removeOffset(c.group, c.topic, c.partition)
-		}
-	}
 }
 
 // Topics calls yield with each topic that a group has offsets of.
@@ -130,80 +107,18 @@ func (s *State) TopicDeleted(topic string, keep kafka.TopicID) (out Output) {
 	if s.topics[topic] == 0 {
 		return out
 	}
-	var cuts []cut
+	var w sweep
 	for _, g := range s.groups {
 		for partition, o := range g.offsets[topic] {
 			if keep != kafka.NoTopicID && o.TopicID == keep {
 				continue
 			}
-			if cuts = append(cuts, cut{g, topic, partition}); len(cuts) == sweepRecordsMax {
-				s.cut(cuts, &out)
+			if w.cut(g, topic, partition); w.full() {
+				s.begin(&w, &out)
 				return out
 			}
 		}
 	}
-	s.cut(cuts, &out)
+	s.begin(&w, &out)
 	return out
-}
-
-// expireOffsets deletes what has been kept long enough, and groups that have
-// nothing left.
-func (s *State) expireOffsets(now int64) (out Output) {
-	var cuts []cut
-	var gone []*Group
-	for _, g := range s.groups {
-		if len(cuts)+len(gone) >= sweepRecordsMax {
-			s.timers.set(&s.sweep, now) // the rest right afterwards
-			break
-		}
-		var all bool
-		if cuts, all = s.expired(g, now, cuts); all && g.empty() && len(g.pending) == 0 {
-			gone = append(gone, g)
-		}
-	}
-	s.cut(cuts, &out)
-	for _, g := range gone {
-		out.Records = g.tombstone(out.Records)
-	}
-	removeOffsets := out.applied
-	out.applied = func(now int64, next *Output) {
-		removeOffsets(now, next)
-		for _, g := range gone {
-			s.drop(g)
-		}
-	}
-	return out
-}
-
-// expired collects the expired offsets of a group; all: that is every one it has.
-// Offsets of a group with members count from the commit, and only of topics that
-// nobody reads; of an empty one from when it became empty; of one that never had
-// members, or is of the consumer protocol, from the commit.
-func (s *State) expired(g *Group, now int64, cuts []cut) (_ []cut, all bool) {
-	if len(g.offsets) == 0 {
-		return cuts, true
-	}
-	empty := g.protocolType != "" && g.phase == Empty && g.consumers == nil
-	if g.protocolType != "" && !empty && !(g.isConsumers() && g.topicsKnown && g.phase == Stable) {
-		return cuts, false
-	}
-	all = true
-	for topic, partitions := range g.offsets {
-		if g.subscribes(topic) {
-			all = false
-			continue
-		}
-		for partition, o := range partitions {
-			from := o.CommitMS
-			if empty && g.since != unknownSince {
-				from = g.since
-			}
-			if o.ExpireMS != noExpiry && now < o.ExpireMS || o.ExpireMS == noExpiry && now-from < s.config.RetentionMS {
-				all = false
-				continue
-			}
-			cuts = append(cuts, cut{g, topic, partition})
-		}
-	}
-	return cuts, all
 }

@@ -77,6 +77,10 @@ func (s *State) joinWaitEnded(g *Group, now int64, out *Output) {
 	s.completeJoin(g, now, out)
 }
 
+// joinPauseMS is the least time between two looks at a group of which nobody has
+// joined. Members say how long a rebalance may take, and may say 0.
+const joinPauseMS = 1000
+
 // completeJoin makes the next generation of those who joined. Dynamic members that
 // did not are out; static ones stay until their session ends.
 func (s *State) completeJoin(g *Group, now int64, out *Output) {
@@ -87,7 +91,7 @@ func (s *State) completeJoin(g *Group, now int64, out *Output) {
 		}
 	}
 	if len(g.order) > 0 && !g.electJoined() {
-		s.timers.set(&g.joinTimer, now+g.rebalanceMS()) // until sessions have ended
+		s.timers.set(&g.joinTimer, now+max(g.rebalanceMS(), joinPauseMS)) // until sessions have ended
 		return
 	}
 	g.generation++
