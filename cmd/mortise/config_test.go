@@ -31,8 +31,8 @@ func TestConfigShowTellsOrigins(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("not shown: %v", want)
 	}
-	text := must(t, "", "", args...)
-	for _, line := range []string{"KEY", "node.id                  5", `[{"address":"0.0.0.0:1"`, file + ":5"} {
+	text := strings.Join(strings.Fields(must(t, "", "", args...)), " ")
+	for _, line := range []string{"KEY", "node.id 5", `[{"address":"0.0.0.0:1"`, file + ":5"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %q in\n%s", line, text)
 		}
