@@ -1,0 +1,109 @@
+package security
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mortisemq/mortise/sdk/auth"
+)
+
+func TestPushedRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rule := auth.Rule{Resource: auth.Topic, Name: "a", Pattern: auth.Literal, Principal: "User:alice", Host: "*", Operation: auth.OpRead, Permission: auth.PermissionAllow}
+		s := newStub(nil)
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features(auth.FeaturePush)})
+		alice := client("alice")
+		if a.read(alice, "a") != Unknown {
+			t.Error("without rules something is known")
+		}
+		s.news <- auth.Event{Epoch: 1, Rules: []auth.Rule{rule}}
+		synctest.Wait()
+		if a.read(alice, "a") != Yes || a.read(client("bob"), "a") != No || a.read(alice, "b") != No {
+			t.Error("the rules are not what is decided by")
+		}
+		s.news <- auth.Event{Epoch: 2}
+		synctest.Wait()
+		if a.read(alice, "a") != Yes {
+			t.Error("news without rules took the rules away")
+		}
+		s.news <- auth.Event{Epoch: 3, Rules: []auth.Rule{}}
+		synctest.Wait()
+		if a.read(alice, "a") != No {
+			t.Error("no rules allow something")
+		}
+		s.news <- auth.Event{Epoch: 4, Rules: []auth.Rule{rule}}
+		close(s.news)
+		time.Sleep(auth.MaxAllowTTL)
+		if a.read(alice, "a") != Yes {
+			t.Error("rules ended before their time")
+		}
+		time.Sleep(time.Second)
+		if a.read(alice, "a") != Unknown {
+			t.Error("rules without news are in force for ever")
+		}
+		if s.asked != 0 {
+			t.Errorf("an authorizer that pushes was asked %d times", s.asked)
+		}
+	})
+}
+
+func TestStoredRulesReachThePluginInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStub(nil)
+		s.err = errors.New("not yet")
+		plain := newStub(nil)
+		plain.noStore = true
+		links := []Link{{Name: "acl", Authorizer: s, Has: features(auth.FeatureStore)}, {Name: "x", Authorizer: plain, Has: features()}}
+		a := chainOf(t, links...)
+		if !a.TakesRules() {
+			t.Error("nobody takes rules")
+		}
+		a.SetRules(1, []auth.Rule{{Name: "a"}})
+		a.SetRules(2, []auth.Rule{{Name: "b"}})
+		synctest.Wait()
+		s.set(func() { s.err = nil })
+		time.Sleep(time.Second)
+		s.set(func() {
+			if len(s.rules) != 1 || s.rules[0].Name != "b" {
+				t.Errorf("the plugin has %v, want the newest", s.rules)
+			}
+		})
+		plain.set(func() {
+			if plain.rules != nil {
+				t.Error("a plugin without the feature got rules")
+			}
+		})
+	})
+}
+
+// When rules are in force, nothing that was decided by older ones is remembered.
+func TestRulesInForceEndWhatIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStub(map[string]auth.Verdict{"a": auth.Allow})
+		a := chainOf(t, Link{Name: "acl", Authorizer: s, Has: features(auth.FeatureStore)})
+		s.news <- auth.Event{Epoch: 1}
+		synctest.Wait()
+		a.SetRules(1, nil)
+		if !a.Await(t.Context()) || !a.WaitRules(t.Context(), 1) {
+			t.Fatal("the rules were not taken")
+		}
+		alice := client("alice")
+		a.read(alice, "a")
+		s.set(func() { s.verdicts["a"] = auth.Deny })
+		if a.read(alice, "a") != Yes {
+			t.Fatal("the decision was not remembered")
+		}
+		a.SetRules(2, nil)
+		if !a.WaitRules(t.Context(), 2) || a.read(alice, "a") != No {
+			t.Error("a decision outlived its rules")
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if a.WaitRules(ctx, 3) {
+			t.Error("rules that nobody gave are in force")
+		}
+	})
+}
