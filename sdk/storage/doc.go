@@ -1,5 +1,6 @@
 // Package storage holds the contracts of plugins that decide about stored
-// segments. Retention says which of a log's oldest segments may go.
+// segments. Retention says which of a log's oldest segments may go; Tier, a draft that
+// no broker asks yet, keeps sealed segments elsewhere.
 //
 // It owns the questions and the answers. It must not know how a segment looks
 // on disk, and it sees no record. It imports only the standard library.
