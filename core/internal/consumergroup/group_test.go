@@ -147,7 +147,7 @@ func (w *world) beat(h *Heartbeat) {
 	}
 	w.done(&out)
 	if out.Resolve != nil {
-		found, _ := Resolve(out.Resolve, w.env.Image, nil, w.env.NowMS)
+		found, _ := Resolve(out.Resolve, w.env.Image, nil, w.env.NowMS, wanted)
 		w.write(w.g.Resolved(&w.env, found))
 	}
 }

@@ -26,6 +26,10 @@ type Resolved struct {
 	AtMS    int64    // when
 }
 
+// regexPartsMax bounds what an expression says in all, repetitions written out: no more
+// than could be said without them.
+const regexPartsMax = regexBytesMax
+
 // regexStatus says what came of a member's expression.
 type regexStatus uint8
 
@@ -43,21 +47,44 @@ func compile(regex string) (*regexp.Regexp, error) {
 	return regexp.Compile(`^(?:` + regex + `)$`)
 }
 
-// checkRegex refuses an expression that can't be read.
+// checkRegex refuses an expression that can't be read, or that would take long: to
+// match a name may look at every one of its parts for every letter.
 func checkRegex(regex string) *kafka.Error {
+	if len(regex) > regexBytesMax { // not worth reading, nor sending back
+		return kafka.ErrInvalidRegularExpression.Err(fmt.Sprintf("SubscribedTopicRegex is longer than %d bytes.", regexBytesMax))
+	}
 	why := ""
-	if _, err := compile(regex); err != nil {
+	if tree, err := syntax.Parse(regex, syntax.Perl); err == nil && regexParts(tree) > regexPartsMax {
+		why = fmt.Sprintf("more than %d parts with its repetitions", regexPartsMax)
+	} else if _, err := compile(regex); err != nil {
 		why = err.Error()
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			why = syntaxText(e.Code)
 		}
-	} else if len(regex) > regexBytesMax {
-		why = fmt.Sprintf("longer than %d bytes", regexBytesMax)
 	}
 	if why == "" {
 		return nil
 	}
 	return kafka.ErrInvalidRegularExpression.Err(fmt.Sprintf("SubscribedTopicRegex `%s` is not a valid regular expression: %s.", regex, why))
+}
+
+// regexParts is how many letters, classes and operators an expression has once its
+// repetitions are written out. Cost: in proportion to its length.
+func regexParts(tree *syntax.Regexp) int {
+	parts := 1
+	switch tree.Op {
+	case syntax.OpLiteral:
+		parts = len(tree.Rune)
+	case syntax.OpConcat, syntax.OpAlternate, syntax.OpRepeat, syntax.OpEmptyMatch:
+		parts = 0
+	}
+	for _, sub := range tree.Sub {
+		parts += regexParts(sub)
+	}
+	if tree.Op == syntax.OpRepeat {
+		parts *= max(tree.Min, tree.Max, 1)
+	}
+	return parts
 }
 
 // syntaxText is what the library of Kafka's says, which is Go's in Java.
@@ -137,14 +164,18 @@ func (g *Group) Resolving(is bool) { g.resolving = is }
 type Permission func(topics []string) (may []bool, known bool)
 
 // Resolve looks up which topics expressions stand for. may says which of them count;
-// nil: all. ok is false if it does not know. Cost: topics times expressions.
-func Resolve(regexes []string, img *meta.Image, may Permission, nowMS int64) (found map[string]Resolved, ok bool) {
+// nil: all. ok is false if it does not know, or once nobody wants to know (ended). Cost:
+// topics times expressions; one letter of a name takes up to 0.5 ms (regexPartsMax).
+func Resolve(regexes []string, img *meta.Image, may Permission, nowMS int64, ended func() bool) (found map[string]Resolved, ok bool) {
 	found = make(map[string]Resolved, len(regexes))
 	matched := map[string]bool{}
 	for _, regex := range regexes {
 		r := Resolved{Topics: []string{}, Version: int64(img.Index), AtMS: nowMS}
 		if re, err := compile(regex); err == nil {
 			for t := range img.Topics() {
+				if ended() {
+					return nil, false
+				}
 				if re.MatchString(t.Name) {
 					r.Topics = append(r.Topics, t.Name)
 					matched[t.Name] = true

@@ -2,6 +2,7 @@ package consumergroup
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -69,7 +70,7 @@ func TestExpressionsMatchWholeNames(t *testing.T) {
 	for regex, want := range map[string]string{
 		"a": "[a]", "a|b": "[a b]", "a.*": "[a ab]", "(?i)a": "[A a]", "(?m)^a$": "[a]", ".": "[A a b]", "": "[]", "[": "[]",
 	} {
-		found, _ := Resolve([]string{regex}, img, nil, 5)
+		found, _ := Resolve([]string{regex}, img, nil, 5, wanted)
 		got := found[regex]
 		if fmt.Sprint(got.Topics) != want || got.Version != 7 || got.AtMS != 5 {
 			t.Errorf("%q stands for %v of image %d at %d, want %s of 7 at 5", regex, got.Topics, got.Version, got.AtMS, want)
@@ -84,26 +85,52 @@ func TestExpressionsMatchWholeNames(t *testing.T) {
 		}
 		return may, known
 	}
-	got, ok := Resolve([]string{".*", "a.*"}, img, may, 0)
+	got, ok := Resolve([]string{".*", "a.*"}, img, may, 0, wanted)
 	if !ok || fmt.Sprint(got[".*"].Topics, got["a.*"].Topics) != "[A a b] [a]" || asked != 1 {
 		t.Errorf("told %v after %d questions, want all but ab after one", got, asked)
 	}
 	known = false
-	if got, ok := Resolve([]string{".*"}, img, may, 0); ok {
+	if got, ok := Resolve([]string{".*"}, img, may, 0, wanted); ok {
 		t.Errorf("told %v though nobody knows who may know it", got)
 	}
 }
 
-// TestExpressionsAreBounded refuses one that could not be a key.
+// wanted says that an answer is still wanted.
+func wanted() bool { return false }
+
+// TestResolveGivesUp stops a look-up when nobody wants to know any more.
+func TestResolveGivesUp(t *testing.T) {
+	img := picture(7, topic(topicID(1), "a", 1), topic(topicID(2), "b", 1), topic(topicID(3), "c", 1))
+	asked := 0
+	if got, ok := Resolve([]string{"a", "b"}, img, nil, 0, func() bool { asked++; return asked == 5 }); ok {
+		t.Errorf("told %v", got)
+	}
+	if asked != 5 {
+		t.Errorf("went on for %d topics, want 5", asked)
+	}
+}
+
+// TestExpressionsAreBounded refuses what could not be a key, and what is short but long
+// once its repetitions are written out.
 func TestExpressionsAreBounded(t *testing.T) {
-	long := make([]byte, regexBytesMax+1)
-	for i := range long {
-		long[i] = 'a'
-	}
-	if err := checkRegex(string(long)); err == nil || err.Code != kafka.ErrInvalidRegularExpression {
-		t.Errorf("an expression of %d bytes: %v", len(long), err)
-	}
-	if err := checkRegex(string(long[1:])); err != nil {
-		t.Error(err)
+	for _, c := range []struct {
+		regex string
+		fine  bool
+	}{
+		{strings.Repeat("a", regexBytesMax), true},
+		{strings.Repeat("a", regexBytesMax+1), false},
+		{strings.Repeat("|", regexBytesMax), true},
+		{strings.Repeat("a?", regexBytesMax/2), true},
+		{strings.Repeat("a{1000}", 32), true},
+		{strings.Repeat("(?:a?){1000}", 16), true},
+		{strings.Repeat("(?:a?){1000}", 17), false},
+		{"(?:" + strings.Repeat("(?:a?){100}", 17) + "){10}", false},
+		{"(?:" + strings.Repeat("[^a-z]", 34) + "){1000,}", false},
+		{`\pL{1,249}`, true},
+	} {
+		err := checkRegex(c.regex)
+		if (err == nil) != c.fine || err != nil && err.Code != kafka.ErrInvalidRegularExpression {
+			t.Errorf("%.30q of %d bytes: %.200v, want it taken: %t", c.regex, len(c.regex), err, c.fine)
+		}
 	}
 }

@@ -30,7 +30,7 @@ func (s *shard) look() {
 				return
 			}
 			s.c.looking <- struct{}{}
-			found, ok := l.Find(s.c.current.Load(), s.now())
+			found, ok := l.Find(s.c.current.Load(), s.now(), s.ended)
 			<-s.c.looking
 			s.do(func(state *group.State, now int64) (out group.Output) {
 				if !ok {

@@ -50,7 +50,7 @@ func (s *stage) runConsumers(verb, who string, w words) bool {
 				s.state.Unresolved(l.Group)
 				continue
 			}
-			found, _ := l.Find(s.img, s.now)
+			found, _ := l.Find(s.img, s.now, func() bool { return false })
 			s.do(s.state.Resolved(s.now, l.Group, found))
 		}
 	default:

@@ -183,10 +183,10 @@ type Lookup struct {
 	May     consumergroup.Permission // nil: all topics count
 }
 
-// Find answers the question. It takes long, and needs nothing of the State. Without an
-// answer (false) State.Unresolved is to be told.
-func (l *Lookup) Find(img *meta.Image, now int64) (map[string]consumergroup.Resolved, bool) {
-	return consumergroup.Resolve(l.Regexes, img, l.May, now)
+// Find answers the question. It takes long, and needs nothing of the State; it gives up
+// once ended says so. Without an answer (false) State.Unresolved is to be told.
+func (l *Lookup) Find(img *meta.Image, now int64, ended func() bool) (map[string]consumergroup.Resolved, bool) {
+	return consumergroup.Resolve(l.Regexes, img, l.May, now, ended)
 }
 
 // TakeLookups gives the questions that operations left. There is one for a group at
