@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -23,24 +24,36 @@ type load struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	pause   time.Duration
 	counts  map[string]*atomic.Int64
-	// trouble says that plugins fail: a request may fail, but not for good, and nothing
-	// that is wrong may pass.
-	trouble atomic.Bool
-
-	mu    sync.Mutex
-	wrong []string // guarded by mu
+	mu      sync.Mutex
+	wrong   []string // guarded by mu
+	// trouble has what may fail now, but not for good: nothing that is wrong may pass.
+	trouble map[string]bool // guarded by mu
 }
 
-// is says how the answer differs from the one that is right; nil is right if want is.
-func (l *load) is(what string, got, want error) {
-	if errors.Is(got, want) || l.ctx.Err() != nil || l.trouble.Load() && got != nil && (want != nil || !fatal(got)) {
+// may says what may fail from now on, because its plugin does; nothing else may.
+func (l *load) may(fail ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trouble = map[string]bool{}
+	for _, what := range fail {
+		l.trouble[what] = true
+	}
+}
+
+// is compares an answer with the one that is right, which is nil or an error for good.
+func (l *load) is(what, about string, got, want error) {
+	if errors.Is(got, want) || l.ctx.Err() != nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.trouble[what] && got != nil && (want != nil || !fatal(got)) {
+		return
+	}
 	if len(l.wrong) < wrongMax {
-		l.wrong = append(l.wrong, fmt.Sprintf("%s: %v, want %v", what, got, want))
+		l.wrong = append(l.wrong, fmt.Sprintf("%s: %s: %v, want %v", what, about, got, want))
 	}
 }
 
@@ -57,12 +70,21 @@ func fatal(err error) bool {
 
 // run repeats something, which is counted.
 func (l *load) run(what string, f func(n int)) {
-	count := new(atomic.Int64)
-	l.counts[what] = count
+	count := l.counts[what]
+	if count == nil {
+		count = new(atomic.Int64)
+		l.counts[what] = count
+	}
 	l.running.Go(func() {
 		for n := 0; l.ctx.Err() == nil; n++ {
 			f(n)
 			count.Add(1)
+			if l.pause > 0 {
+				select {
+				case <-l.ctx.Done():
+				case <-time.After(l.pause):
+				}
+			}
 		}
 	})
 }
@@ -70,6 +92,7 @@ func (l *load) run(what string, f func(n int)) {
 // topics makes those of the load.
 func (w *world) topics() {
 	w.topic("checked", map[string]string{"mortise.partitioner": "partitioner", "mortise.partitioner.check": "reject"})
+	w.topic("counted", map[string]string{"mortise.partitioner": "partitioner", "mortise.partitioner.check": "count"})
 	w.topic("push-orders", nil)
 	w.topic("closed", nil)
 	w.topic("push-closed", nil)
@@ -85,51 +108,68 @@ func place(key string) int32 {
 	return sum % 4
 }
 
-// begin loads every kind of plugin.
-func (w *world) begin() *load {
+// idle is a load of nothing.
+func (w *world) idle() *load {
 	l := &load{w: w, counts: map[string]*atomic.Int64{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	alice := w.client(guarded, as("alice", "secret-alice"))
+	return l
+}
+
+// begin loads every kind of plugin; each part waits so long between questions.
+func (w *world) begin(pause time.Duration) *load {
+	l := w.idle()
+	l.pause = pause
+	// Each part has a client of its own: what one is refused may be in the same batch,
+	// or wait for the same metadata, as what another may.
+	clients := map[string]*kgo.Client{}
+	for _, topic := range []string{"checked", "no keys", "counted", "push-orders", "rolled", "closed", "push-closed"} {
+		clients[topic] = w.client(guarded, as("alice", "secret-alice"))
+	}
 	put := func(topic, key string, partition int32) error {
-		return alice.ProduceSync(l.ctx, &kgo.Record{Topic: topic, Key: []byte(key), Partition: partition, Value: make([]byte, 100)}).FirstErr()
+		c := clients[topic]
+		if topic == "checked" && key == "" {
+			c = clients["no keys"]
+		}
+		return c.ProduceSync(l.ctx, &kgo.Record{Topic: topic, Key: []byte(key), Partition: partition, Value: make([]byte, 100)}).FirstErr()
 	}
 	l.run("keys", func(n int) {
 		key := fmt.Sprintf("key-%d", n)
-		l.is("a key in its place", put("checked", key, place(key)), nil)
+		l.is("keys", "in its place", put("checked", key, place(key)), nil)
 		if n%8 == 0 {
-			l.is("a key elsewhere", put("checked", key, (place(key)+1)%4), kerr.InvalidRecord)
+			l.is("keys", "elsewhere", put("checked", key, (place(key)+1)%4), kerr.InvalidRecord)
 		}
 	})
-	l.run("rights", func(n int) {
-		l.is("what rules allow", put("push-orders", "k", 0), nil)
-		if n%8 == 0 {
-			l.is("what is denied", put("closed", "k", 0), kerr.TopicAuthorizationFailed)
-			l.is("what rules deny", put("push-closed", "k", 0), kerr.TopicAuthorizationFailed)
+	l.run("no keys", func(n int) { l.is("no keys", "anywhere", put("checked", "", int32(n%4)), nil) })
+	l.run("counted", func(n int) { l.is("counted", "anywhere", put("counted", "key", int32(n%4)), nil) })
+	l.run("rules", func(int) { l.is("rules", "that allow", put("push-orders", "k", 0), nil) })
+	l.run("denied", func(int) {
+		for _, topic := range []string{"closed", "push-closed"} {
+			l.is("denied", topic, put(topic, "k", 0), kerr.TopicAuthorizationFailed)
 		}
 	})
-	l.run("segments", func(n int) {
-		l.is("a record to be deleted later", put("rolled", "k", int32(n%4)), nil)
-	})
+	l.run("segments", func(n int) { l.is("segments", "more", put("rolled", "k", int32(n%4)), nil) })
 	l.run("logins", func(n int) {
 		user := fmt.Sprintf("user-%d", n)
 		c := w.client(guarded, as(user, "secret-"+user))
-		l.is("the right password", c.Ping(l.ctx), nil)
+		l.is("logins", "the right password", c.Ping(l.ctx), nil)
 		c.Close()
 		if n%4 == 0 {
 			c = w.client(guarded, as(user, "guess"))
-			l.is("a wrong password", c.Ping(l.ctx), kerr.SaslAuthenticationFailed)
+			l.is("logins", "a wrong password", c.Ping(l.ctx), kerr.SaslAuthenticationFailed)
 			c.Close()
 		}
 	})
 	reader := w.client(guarded, as("bob", "secret-bob"), kgo.ConsumeTopics("checked", "push-orders"))
 	l.run("polls", func(int) {
 		for _, e := range reader.PollFetches(l.ctx).Errors() {
-			l.is("reading "+e.Topic, e.Err, nil)
+			l.is("polls", e.Topic, e.Err, nil)
 		}
 	})
 	l.running.Go(func() {
 		<-l.ctx.Done()
-		alice.Close()
+		for _, c := range clients {
+			c.Close()
+		}
 		reader.Close()
 	})
 	return l
@@ -138,9 +178,9 @@ func (w *world) begin() *load {
 // askedMin is how often everything is asked at least.
 const askedMin = 20
 
-// end stops the load, once enough was asked, and tells what was wrong.
-func (l *load) end(t *testing.T) {
-	t.Helper()
+// enough waits until everything was asked.
+func (l *load) enough() {
+	l.w.t.Helper()
 	l.w.until("enough was asked", func(map[string]pluginhost.Status) bool {
 		for _, n := range l.counts {
 			if n.Load() < askedMin {
@@ -149,10 +189,19 @@ func (l *load) end(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// end stops the load, once enough was asked, and tells what was wrong.
+func (l *load) end(t *testing.T) {
+	t.Helper()
+	l.enough()
 	l.cancel()
 	l.running.Wait()
-	for _, w := range l.wrong {
-		t.Error(w)
+	for _, wrong := range l.wrong {
+		t.Error(wrong)
+	}
+	if len(l.wrong) > 0 {
+		t.Log(l.w.notes.text())
 	}
 	for what, n := range l.counts {
 		t.Logf("%s: %d", what, n.Load())

@@ -20,7 +20,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 	w.topics()
 	w.serving()
 	round := func(n int) {
-		l := w.begin()
+		l := w.begin(0)
 		for i := range n {
 			w.swap((i + 1) % 2)
 		}

@@ -101,6 +101,36 @@ type world struct {
 	ttl     time.Duration // of the answers of authenticator and authorizers
 	timeout time.Duration // of calls; 0: by kind
 	memory  uint64        // memory_max of the entries
+	notes   notes
+}
+
+// notes are the last lines that tell of questions without an answer, of the broker and
+// of its clients.
+type notes struct {
+	mu    sync.Mutex
+	lines []string // guarded by mu
+}
+
+// notesMax is how many are kept.
+const notesMax = 20
+
+// Write implements io.Writer. Each call is a line.
+func (n *notes) Write(line []byte) (int, error) {
+	text := string(line)
+	wanted := strings.Contains(text, "INVALID_RECORD") || strings.Contains(text, "SASL_AUTHENTICATION_FAILED") || strings.Contains(text, "metadata wait")
+	if !wanted && (strings.Contains(text, "gave no answer") || strings.Contains(text, "retr") || strings.Contains(text, "unable")) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.lines = append(n.lines[max(0, len(n.lines)-notesMax+1):], text)
+	}
+	return len(line), nil
+}
+
+// text is all of it.
+func (n *notes) text() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Join(n.lines, "")
 }
 
 // options change a world. The zero value has all plugins, answers that are never
@@ -110,7 +140,6 @@ type options struct {
 	timeout time.Duration // 0: patience
 	bake    time.Duration
 	memory  uint64
-	log     *slog.Logger
 }
 
 // start runs a broker with version 1 of each plugin.
@@ -124,9 +153,7 @@ func start(t testing.TB, o options) *world {
 	if w.timeout == 0 {
 		w.timeout = patience
 	}
-	if o.log == nil {
-		o.log = slog.New(slog.DiscardHandler)
-	}
+	log := slog.New(slog.NewTextHandler(&w.notes, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var catalogue []pluginhost.Spec
 	for name := range kinds {
 		catalogue = append(catalogue, w.spec(name, 0))
@@ -135,7 +162,7 @@ func start(t testing.TB, o options) *world {
 	if err := os.Mkdir(run, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w.Broker, err = broker.New(broker.Options{FS: vfs.NewMem(), Log: o.log, NodeID: 1, LogDirs: []string{"/data"},
+	w.Broker, err = broker.New(broker.Options{FS: vfs.NewMem(), Log: log, NodeID: 1, LogDirs: []string{"/data"},
 		Static: config.Static{"log.retention.check.interval.ms": "20"},
 		Listeners: []broker.Listener{{Name: open, Address: "127.0.0.1:0"},
 			{Name: guarded, Address: "127.0.0.1:0", SASL: &broker.SASL{Mechanisms: []string{"PLAIN"}, Plugin: "authenticator"}}},
@@ -161,6 +188,9 @@ func (w *world) stop(run string) {
 	}
 	if left, _ := os.ReadDir(run); len(left) > 0 {
 		w.t.Errorf("left in the run directory: %v", left)
+	}
+	if left := w.ours(); len(left) > 0 {
+		w.t.Errorf("processes that live on: %v", left)
 	}
 	http.DefaultClient.CloseIdleConnections()
 	os.RemoveAll(w.dir)
@@ -284,7 +314,8 @@ func (w *world) client(listener string, opts ...kgo.Opt) *kgo.Client {
 	w.t.Helper()
 	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(w.Addr(listener).String()), kgo.DisableIdempotentWrite(),
 		kgo.RecordRetries(0), kgo.RequestRetries(0), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.MetadataMinAge(10 * time.Millisecond), kgo.DisableClientMetrics()}, opts...)...)
+		kgo.MetadataMinAge(10 * time.Millisecond), kgo.DisableClientMetrics(),
+		kgo.WithLogger(kgo.BasicLogger(&w.notes, kgo.LogLevelInfo, func() string { return time.Now().Format("15:04:05.000 ") }))}, opts...)...)
 	if err != nil {
 		w.t.Fatal(err)
 	}

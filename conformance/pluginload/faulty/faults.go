@@ -38,7 +38,7 @@ func (f faultFile) start() {
 const (
 	largeBytes  = 9 << 20 // more than an answer may have
 	growBytes   = 16 << 20
-	leakBytes   = 256 << 10
+	leakBytes   = 16 << 10
 	hoardBlocks = 64 << 10
 )
 
@@ -96,7 +96,8 @@ func (f faultFile) do(ctx context.Context) (lie bool, err error) {
 	case "leak":
 		keep(leakBytes)
 	case "fork":
-		child := exec.Command("/bin/sleep", "600")
+		// Its name tells the test whose it is.
+		child := &exec.Cmd{Path: "/bin/sleep", Args: []string{string(f), "600"}}
 		child.Stderr = os.Stderr
 		if err := child.Start(); err != nil {
 			return false, err
