@@ -19,6 +19,10 @@
 // of the setting remember.ms (10 s unless set): for so long a removed user may still
 // connect.
 //
+// Hashes are slow on purpose, so no more than half of the processors make them at a
+// time: a flood of logins waits, and who does not get a turn in time is told nothing
+// but to try again.
+//
 // A user who is not there costs as much as one who is: the password is checked against
 // a hash of the file that nobody's password has. Hashes are compared in constant time.
 // Argon2id is not offered: its memory for each login is a gift to whoever floods a

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -69,7 +70,12 @@ type authenticator struct {
 	users    atomic.Pointer[users]
 	seed     maphash.Seed
 	fallback passwordHash // costs what NewEntry's cost, for a file without any
+	turns    chan struct{}
 }
+
+// hashesAtOnce is how many passwords are hashed at the same time: half of the
+// processors, so that a flood of logins leaves the other half to who is in already.
+func hashesAtOnce() int { return max(runtime.GOMAXPROCS(0)/2, 1) }
 
 func open(c plugin.Config) (*authenticator, error) {
 	settings, err := parse(c.JSON)
@@ -85,6 +91,7 @@ func open(c plugin.Config) (*authenticator, error) {
 		remember: time.Duration(settings.RememberMS) * time.Millisecond,
 		seed:     maphash.MakeSeed(),
 		fallback: likeNew.dummy(),
+		turns:    make(chan struct{}, hashesAtOnce()),
 	}
 	a.File, err = livefile.Open(settings.File, maxFileBytes, c.Logger(), func(content []byte) error {
 		all, err := parseFile(content)
@@ -96,10 +103,17 @@ func open(c plugin.Config) (*authenticator, error) {
 	return a, err
 }
 
-// VerifyPassword implements auth.Authenticator. It costs one hash whoever asks.
+// VerifyPassword implements auth.Authenticator. It costs one hash whoever asks, and
+// waits for its turn among hashesAtOnce until ctx is done.
 func (a *authenticator) VerifyPassword(ctx context.Context, p *auth.Peer, name string, password []byte) (auth.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return auth.Result{}, err
+	}
+	select {
+	case a.turns <- struct{}{}:
+		defer func() { <-a.turns }()
+	case <-ctx.Done():
+		return auth.Result{}, ctx.Err()
 	}
 	all := a.users.Load()
 	r := auth.Result{Nonce: p.Nonce}
