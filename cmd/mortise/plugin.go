@@ -26,7 +26,7 @@ func pluginCommand(a *app) *cobra.Command {
 	for _, sub := range c.Commands() {
 		a.addAdmin(sub)
 	}
-	c.AddCommand(pluginRunCommand())
+	c.AddCommand(pluginCheckCommand(a), pluginNewCommand(a), pluginRunCommand())
 	return c
 }
 

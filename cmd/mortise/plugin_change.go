@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/mortisemq/mortise/cmd/internal/output"
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/pluginhost"
+	"github.com/mortisemq/mortise/sdk/host"
 	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
@@ -30,29 +32,34 @@ func pluginInstallCommand(a *app) *cobra.Command {
 		f changeFlags
 	)
 	c := &cobra.Command{
-		Use:   "install NAME [PATH]",
+		Use:   "install [NAME] [PATH]",
 		Short: "Put a plugin into the catalogue of the cluster, so that every broker runs it",
 		Long: `Put a plugin into the catalogue of the cluster under NAME: a program at PATH, which
 has to be at the same path on every broker, or with --builtin one that is compiled in.
 Its digest goes along, so that no other program runs in its place; the broker tries it
 before anything is changed, and answers when it serves or says why it does not.
 
-A plugin runs as the broker's user unless --run-as says otherwise.`,
-		Example: `  mortise plugin install users --builtin file-users --config users.json
+Without NAME, or --kind, the program is started here and asked what it has. A plugin
+runs as the broker's user unless --run-as says otherwise.`,
+		Example: `  mortise plugin install ./prefixpartitioner
+  mortise plugin install users --builtin file-users --config users.json
   mortise plugin install prefixes ./prefixpartitioner --kind partitioner --plugin prefix --config prefixes.json`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: fileAfter(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			d, fields, err := e.ask(a, c, args, nil)
+			if len(args) == 1 && e.builtin == "" && strings.ContainsRune(args[0], '/') {
+				args = []string{"", args[0]}
+			}
+			name, d, fields, err := e.ask(a, c, args, nil)
 			if err != nil {
 				return err
 			}
-			return f.run(a, c.Context(), d, args[0], "install", fields)
+			return f.run(a, c.Context(), d, name, "install", fields)
 		},
 	}
 	e.add(c)
 	f.add(c, true)
-	c.Flags().StringVar(&e.kind, "kind", "", "what kind of plugin it is; needed with PATH")
+	c.Flags().StringVar(&e.kind, "kind", "", "what kind of plugin it is; without it the program is asked")
 	c.Flags().StringVar(&e.builtin, "builtin", "", "a plugin that is compiled in, in place of PATH")
 	c.Flags().BoolVar(&e.disabled, "disabled", false, "only put it into the catalogue; enable starts it")
 	complete(c, "kind", kindNames()...)
@@ -85,7 +92,7 @@ back by itself if the next one does worse; rollback goes back later too.`,
 			if err != nil {
 				return err
 			}
-			_, fields, err := e.ask(a, c, args, &pluginBefore{d, now})
+			_, _, fields, err := e.ask(a, c, args, &pluginBefore{d, now})
 			if err != nil {
 				return err
 			}
@@ -200,58 +207,78 @@ type pluginBefore struct {
 	now  *broker.PluginReport
 }
 
-// ask finds the broker and makes the fields of the entry, and says what will run.
-// before is nil for a new entry.
-func (e *entryFlags) ask(a *app, c *cobra.Command, args []string, before *pluginBefore) (*pluginDesk, map[string]any, error) {
-	fields, err := e.fields(c)
-	if err != nil {
-		return nil, nil, err
+// ask finds the broker and makes the fields of the entry and its name, and says what
+// will run. before is nil for a new entry.
+func (e *entryFlags) ask(a *app, c *cobra.Command, args []string, before *pluginBefore) (name string, d *pluginDesk, fields map[string]any, err error) {
+	fail := func(err error) (string, *pluginDesk, map[string]any, error) { return "", nil, nil, err }
+	if fields, err = e.fields(c); err != nil {
+		return fail(err)
 	}
-	path := ""
+	name, path := args[0], ""
 	if len(args) > 1 {
 		path = args[1]
 	}
-	if before == nil {
-		if err := e.checkNew(path); err != nil {
-			return nil, nil, err
-		}
-	}
-	var d *pluginDesk
 	if before != nil {
 		d = before.desk
+	} else if name, err = e.found(c, name, path, fields); err != nil {
+		return fail(err)
 	} else if d, err = a.pluginDesk(c.Context()); err != nil {
-		return nil, nil, err
+		return fail(err)
 	}
 	if before == nil && e.builtin != "" {
 		b, ok := d.builtin(e.builtin)
 		if !ok {
-			return nil, nil, fmt.Errorf("broker %d has no built-in %s; `mortise plugin list --builtin` shows them", d.list.Broker, e.builtin)
+			return fail(fmt.Errorf("broker %d has no built-in %s; `mortise plugin list --builtin` shows them", d.list.Broker, e.builtin))
 		}
 		fields["kind"], fields["builtin"] = b.Kind, b.Name
 	}
 	if err := e.program(fields, path, d.list.Platform, before); err != nil {
-		return nil, nil, err
+		return fail(err)
 	}
 	if len(fields) == 0 {
-		return nil, nil, output.Usagef("nothing to change: give a PATH or a flag, or change the program first")
+		return fail(output.Usagef("nothing to change: give a PATH or a flag, or change the program first"))
 	}
 	if a.format != output.JSON {
-		fmt.Fprintln(a.out, willRun(args[0], fields))
+		fmt.Fprintln(a.out, willRun(name, fields))
 	}
-	return d, fields, nil
+	return name, d, fields, nil
 }
 
-// checkNew looks at the flags of a new entry as a set.
-func (e *entryFlags) checkNew(path string) error {
+// found looks at the flags of a new entry as a set, and asks the program for what they
+// leave open: the name, the kind, which of its plugins.
+func (e *entryFlags) found(c *cobra.Command, name, path string, fields map[string]any) (string, error) {
 	switch {
 	case (path == "") == (e.builtin == ""):
-		return output.Usagef("write the PATH of a program, or --builtin NAME")
-	case path != "" && e.kind == "":
-		return output.Usagef("--kind is needed with a program: one of %s", strings.Join(kindNames(), ", "))
+		return "", output.Usagef("write the PATH of a program, or --builtin NAME")
 	case e.kind != "" && !plugin.Kind(e.kind).Valid():
-		return output.Usagef("--kind %q; write one of %s", e.kind, strings.Join(kindNames(), ", "))
+		return "", output.Usagef("--kind %q; write one of %s", e.kind, strings.Join(kindNames(), ", "))
+	case path == "", name != "" && e.kind != "" && e.plugin != "":
+		return name, nil
 	}
-	return nil
+	absolute, err := absolutePath(path)
+	if err != nil {
+		return "", err
+	}
+	all, err := describeProgram(c.Context(), host.Command{Path: absolute, Args: e.args})
+	if err != nil {
+		return "", fmt.Errorf("%w; where it can't run on this machine, NAME, --kind and --plugin say what it has", err)
+	}
+	which := e.plugin
+	if which == "" && slices.ContainsFunc(all, func(d plugin.Description) bool { return d.Name == name }) {
+		which = name
+	}
+	d, err := chosen(all, e.kind, which)
+	if err != nil {
+		return "", err
+	}
+	if name == "" {
+		name = d.Name
+	}
+	fields["kind"] = d.Kind
+	if d.Name != name {
+		fields["plugin"] = d.Name
+	}
+	return name, nil
 }
 
 // program adds the program at path and its digest; without a path, on an upgrade, the

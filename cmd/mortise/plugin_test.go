@@ -16,6 +16,7 @@ import (
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/pluginhost"
 	"github.com/mortisemq/mortise/sdk/plugin"
+	"github.com/mortisemq/mortise/sdk/sdktest"
 )
 
 // program builds an example of the sdk and gives its path.
@@ -102,6 +103,8 @@ func TestPluginLife(t *testing.T) {
 	says("prefixes", "list")
 	must(t, "", "", "plugin", "logs", "prefixes", "-n", "3")
 	says("removed", "remove", "prefixes")
+	says("prefix is serving: partitioner prefix", "install", path) // the program says the rest
+	says("removed", "remove", "prefix")
 	fails(t, "", "", output.ExitFailure, "has no plugin prefixes", "plugin", "logs", "prefixes")
 }
 
@@ -216,7 +219,15 @@ func TestPluginCommandLines(t *testing.T) {
 		{"plugin install", "between 1 and 2 arg"},
 		{"plugin install x", "write the PATH of a program, or --builtin"},
 		{"plugin install x /p --builtin y", "write the PATH of a program, or --builtin"},
-		{"plugin install x /p", "--kind is needed with a program"},
+		{"plugin install x", "write the PATH of a program, or --builtin"},
+		{"plugin check", "write the path of a program, or --builtin"},
+		{"plugin check x --builtin y", "write the path of a program, or --builtin"},
+		{"plugin check --builtin murmur2", `no built-in "murmur2"`},
+		{"plugin check x --facts {\"nosuch\":1}", "--facts"},
+		{"plugin new partitioner", "--dir"},
+		{"plugin new sorter --dir x", "no such kind"},
+		{"plugin new partitioner --lang cobol --dir x", "no such language"},
+		{"plugin new partitioner --dir x --name X", "lower-case"},
 		{"plugin install x /p --kind y", `--kind "y"; write one of partitioner`},
 		{"plugin install x --builtin y --config [1]", "--config"},
 		{"plugin install x --builtin y --config nosuch.json", "nosuch.json"},
@@ -231,6 +242,34 @@ func TestPluginCommandLines(t *testing.T) {
 	for _, line := range []string{"plugin list", "plugin describe x", "plugin logs x", "plugin enable x", "plugin install x --builtin y"} {
 		fails(t, "", "", output.ExitFailure, "no admin listener at 127.0.0.1:1", strings.Fields(line)...)
 	}
+}
+
+// TestPluginCheck holds that a program which keeps its contract passes, and that what
+// is no plugin does not.
+func TestPluginCheck(t *testing.T) {
+	r := decode[sdktest.Report](t, must(t, "", "", "plugin", "check", program(t, "prefixpartitioner"), "-o", "json"))
+	if r.Plugin.Name != "prefix" || !r.Passed() || len(r.Cases) < 10 || r.SHA256 == "" {
+		t.Errorf("%+v", r)
+	}
+	fails(t, "", "", output.ExitFailure, "handshake", "plugin", "check", "/bin/true")
+	if r := run(t, "", "", "plugin", "check", "/bin/true", "--kind", "partitioner", "--plugin", "x"); r.code != output.ExitFailure || !strings.Contains(r.out, "fail") {
+		t.Errorf("%d %v\n%s", r.code, r.err, r.out)
+	}
+}
+
+// TestPluginNew holds that what new writes is said, and is not written over.
+func TestPluginNew(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mine")
+	v := decode[newPluginView](t, must(t, "", "", "plugin", "new", "retention", "--lang", "python", "--dir", dir, "-o", "json"))
+	for _, name := range v.Files {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(v.Files) < 3 || v.Dir != dir {
+		t.Errorf("%+v", v)
+	}
+	fails(t, "", "", output.ExitFailure, "not empty", "plugin", "new", "retention", "--dir", dir)
 }
 
 // TestGivenDigests holds what --sha256 takes.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,8 @@ import (
 // in a folder of its own, so that they work as they stand there.
 func TestReadme(t *testing.T) {
 	text := readme(t)
-	n, at := start(t)
+	n := startPlugins(t)
+	at := n.Addr()
 	from := t.TempDir()
 	write(t, filepath.Join(from, "go.mod"), "module std\n")
 	write(t, filepath.Join(from, "a/b.go"), "package b\n")
@@ -21,11 +23,21 @@ func TestReadme(t *testing.T) {
 	if err := os.Symlink(n.DataDir(), "mortise-data"); err != nil {
 		t.Fatal(err)
 	}
-	write(t, "mortise.yaml", fences(text, "yaml"))
+	for i, block := range fenced(text, "yaml") {
+		name := "mortise.yaml"
+		if i > 0 { // part of another broker's file
+			name = "other.yaml"
+		}
+		write(t, name, block)
+		must(t, at, "", "config", "check", "--config", name)
+	}
 	count := 0
 	for _, line := range mortiseLines(t, fences(text, "sh")) {
 		count++
 		in, piped := strings.CutPrefix(line.piped, "echo ")
+		if slices.Contains(line.args, "places.json") {
+			write(t, "places.json", regexp.MustCompile(`echo '(.*)' > places.json`).FindStringSubmatch(text)[1])
+		}
 		if !piped && line.piped != "" {
 			t.Fatalf("%q before a pipe is more than this test knows", line.piped)
 		}
@@ -80,12 +92,14 @@ func readme(t *testing.T) string {
 }
 
 // fences joins the code blocks of a language.
-func fences(text, language string) string {
-	var out strings.Builder
+func fences(text, language string) string { return strings.Join(fenced(text, language), "") }
+
+// fenced are the code blocks of a language.
+func fenced(text, language string) (blocks []string) {
 	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		out.WriteString(m[1])
+		blocks = append(blocks, m[1])
 	}
-	return out.String()
+	return blocks
 }
 
 // globbed is what a shell makes of a word.

@@ -26,6 +26,9 @@ const self kafka.BrokerID = 1
 // listenerName is the one client listener.
 const listenerName = "PLAINTEXT"
 
+// AdminToken lets a test change plugins through the admin listener.
+const AdminToken = "the token of a test"
+
 // Options change what a test's broker is like. The zero value is a broker on
 // memory disk and network.
 type Options struct {
@@ -96,7 +99,7 @@ func (b *Broker) start() {
 		Security:  b.options.Security, Plugins: b.options.Plugins,
 		Control: b.Control, Registrar: b.Control}
 	if b.options.Admin {
-		o.AdminAddress = "127.0.0.1:0"
+		o.AdminAddress, o.AdminToken = "127.0.0.1:0", AdminToken
 	}
 	made, err := broker.New(o)
 	if err == nil {
