@@ -32,9 +32,9 @@ func introduce(plugins []plugin.Plugin, out, stderr io.Writer, args []string) in
 	}
 	first := plugins[0]
 	fmt.Fprintf(stderr, `
-  mortise plugin check ./%[1]s --kind %[2]s    proves that it keeps its contract
-  mortise plugin install ./%[1]s               puts it into a broker
-  ./%[1]s --describe                           says the same as JSON
-`, name, first.Kind)
+  mortise plugin check ./%[1]s --kind %[2]s         proves that it keeps its contract
+  mortise plugin install %[3]s ./%[1]s --kind %[2]s  puts it into a broker
+  ./%[1]s --describe                                says the same as JSON
+`, name, first.Kind, first.Name)
 	return exitUsage
 }

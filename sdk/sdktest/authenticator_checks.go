@@ -273,7 +273,7 @@ func checkSecrets(ctx context.Context, b *bench) error {
 	if err := t.end(); err != nil {
 		return err
 	}
-	stop(target)
+	b.stop(target)
 	for _, secret := range secrets {
 		if b.logs.holds(secret) {
 			return errors.New("4: a secret is in its log")

@@ -97,7 +97,7 @@ func (p *bare) start(b *bench, o bareOptions) (err error) {
 	}
 	p.command = exec.Command(words[0], words[1:]...)
 	p.command.Dir, p.command.Stdout, p.command.Stderr = p.dir, write, b.logs
-	p.command.WaitDelay = endGrace
+	p.command.WaitDelay = b.waits.end
 	p.command.Env = append([]string{"PATH=" + os.Getenv("PATH")}, c.Env...)
 	p.command.Env = append(p.command.Env, "TMPDIR="+p.dir, "HOME="+p.dir, "PIDFILE="+p.pidFile())
 	if !o.byHand {

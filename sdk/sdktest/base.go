@@ -67,7 +67,7 @@ func checkDescribe(ctx context.Context, b *bench) error {
 	if err != nil {
 		return fmt.Errorf("a second start: %w", err)
 	}
-	defer stop(other)
+	defer b.stop(other)
 	if !reflect.DeepEqual(d, first) {
 		return fmt.Errorf("it said %+v, and after another start %+v", first, d)
 	}

@@ -15,30 +15,40 @@ import (
 	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
-const (
-	// patience is what an ordinary call may take.
-	patience = 10 * time.Second
-	// grace is how much later than its context's end a call may return.
-	grace = 3 * time.Second
-	// stopTimeout bounds how long a target may take to end.
-	stopTimeout = 10 * time.Second
-)
+// waits are how long the kit waits for a plugin.
+type waits struct {
+	grace  time.Duration // for a call after its context ended
+	drain  time.Duration // for an instance to end, with calls that run
+	stop   time.Duration // for a target to end
+	settle time.Duration // for what a plugin opened to be closed
+	news   time.Duration // for what Watch owes within a second, on a loaded machine
+	end    time.Duration // for a process that owes it to end within 2 s, on a loaded machine
+}
+
+// patient waits are for any machine.
+func patient() waits {
+	return waits{
+		grace: 3 * time.Second, drain: 10 * time.Second, stop: 10 * time.Second,
+		settle: 10 * time.Second, news: 3 * time.Second, end: 5 * time.Second,
+	}
+}
 
 // errHangs says that a call did not return with its context.
-var errHangs = fmt.Errorf("the call has not returned %s after its context ended", grace)
+var errHangs = errors.New("the call has not returned with its context")
 
 // bench is where one subject is checked.
 type bench struct {
 	subject Subject
 	logs    *journal
 	mute    bool // it answers nothing; cases that ask are skipped
+	waits   waits
 
 	described plugin.Description // of the last target
 	target    host.Target        // shared by cases; nil: not open
 }
 
 func newBench(s Subject) *bench {
-	return &bench{subject: s, logs: &journal{to: s.Source.command.Stderr}}
+	return &bench{subject: s, logs: &journal{to: s.Source.command.Stderr}, waits: patient()}
 }
 
 // open is the target that cases share; a new one if the last ended or was discarded.
@@ -67,7 +77,7 @@ func (b *bench) fresh(ctx context.Context) (host.Target, plugin.Description, err
 	}
 	d, err := b.find(ctx, target)
 	if err != nil {
-		stop(target)
+		b.stop(target)
 		return nil, plugin.Description{}, err
 	}
 	b.described = d
@@ -129,7 +139,7 @@ func (b *bench) talk(ctx context.Context) (talk, error) {
 
 // drain ends an instance and wants it to end.
 func (b *bench) drain(in *host.Instance) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), b.waits.drain)
 	defer cancel()
 	if err := b.guarded(ctx, func() error { return in.Drain(ctx) }); err != nil {
 		return fmt.Errorf("drain: %w", err)
@@ -154,7 +164,7 @@ func (b *bench) guarded(ctx context.Context, do func() error) error {
 		return err
 	case <-ctx.Done():
 	}
-	late := time.NewTimer(grace)
+	late := time.NewTimer(b.waits.grace)
 	defer late.Stop()
 	select {
 	case err := <-ended:
@@ -167,7 +177,7 @@ func (b *bench) guarded(ctx context.Context, do func() error) error {
 // discard ends the shared target; the next case gets another.
 func (b *bench) discard() {
 	if b.target != nil {
-		stop(b.target)
+		b.stop(b.target)
 		b.target = nil
 	}
 }
@@ -175,8 +185,8 @@ func (b *bench) discard() {
 func (b *bench) close() { b.discard() }
 
 // stop ends a target, whatever it thinks of that.
-func stop(target host.Target) {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+func (b *bench) stop(target host.Target) {
+	ctx, cancel := context.WithTimeout(context.Background(), b.waits.stop)
 	defer cancel()
 	_ = target.Stop(ctx) // a case of its own looks at how it ends
 }

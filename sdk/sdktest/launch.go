@@ -15,7 +15,6 @@ import (
 const (
 	startTime = 5 * time.Second // a broker gives twice as much, a loaded machine takes it
 	endTime   = 2 * time.Second // after Shutdown or the broker's death
-	endGrace  = 3 * time.Second // what a loaded machine may add
 	// longDirectory is the longest RunDir that works on every system.
 	longDirectory = 103 - (12 + 21 + 17)
 )
@@ -52,7 +51,7 @@ func checkStart(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer stop(p)
+	defer b.stop(p)
 	return p.Health(ctx)
 }
 
@@ -68,7 +67,7 @@ func checkOutput(ctx context.Context, b *bench) error {
 	if err := p.terminate(); err != nil {
 		return err
 	}
-	rest, err := p.readAll(endTime + endGrace)
+	rest, err := p.readAll(b.waits.end)
 	if err != nil {
 		return fmt.Errorf("after SIGTERM: %w", err)
 	}
@@ -117,7 +116,7 @@ func checkDirectory(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer stop(p)
+	defer b.stop(p)
 	return p.Health(ctx)
 }
 
@@ -142,7 +141,7 @@ func checkInterrupt(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer stop(p)
+	defer b.stop(p)
 	process, err := os.FindProcess(p.PID())
 	if err != nil {
 		return err
@@ -170,7 +169,7 @@ func checkShutdown(ctx context.Context, b *bench) error {
 		_, err = b.instance(ctx, p) // which it has to let go of
 	}
 	if err != nil {
-		stop(p)
+		b.stop(p)
 		return err
 	}
 	began := time.Now()
@@ -195,7 +194,7 @@ func checkOrphan(ctx context.Context, b *bench) error {
 	if err := p.command.Process.Kill(); err != nil {
 		return err
 	}
-	if _, err := p.readAll(endTime + endGrace); err != nil {
+	if _, err := p.readAll(b.waits.end); err != nil {
 		return fmt.Errorf("its broker is dead, and it still holds its standard output: %w", err)
 	}
 	return nil

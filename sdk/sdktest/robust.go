@@ -12,7 +12,7 @@ import (
 
 const (
 	parallelCallers = 64
-	shortCalls      = 20 // calls that are cut short
+	shortCalls      = 50 // calls that are cut short
 )
 
 func robustChecks() []check {

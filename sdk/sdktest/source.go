@@ -2,12 +2,11 @@ package sdktest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
-
-	"crypto/sha256"
 
 	"github.com/mortisemq/mortise/sdk/host"
 	"github.com/mortisemq/mortise/sdk/plugin"
@@ -58,7 +57,7 @@ func (s Source) open(ctx context.Context, log func(line []byte)) (host.Target, e
 		}
 		return p, nil
 	}
-	return nil, fmt.Errorf("no source: use Values, InProcess or Program")
+	return nil, errors.New("no source: use Values, InProcess or Program")
 }
 
 // digest is the SHA-256 of the program's file, empty without one.

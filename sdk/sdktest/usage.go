@@ -19,7 +19,6 @@ const (
 	leakRounds = 40
 	leakBound  = leakRounds / 2 // a leak for each instance is more
 
-	settleTime = 10 * time.Second
 	settleStep = 20 * time.Millisecond
 )
 
@@ -30,11 +29,13 @@ type usage struct {
 	what  string
 	began int
 	err   error
+
+	patience time.Duration
 }
 
 // usage begins to count.
 func (b *bench) usage() usage {
-	u := usage{what: "goroutines", count: func() (int, error) { return runtime.NumGoroutine(), nil }}
+	u := usage{patience: b.waits.settle, what: "goroutines", count: func() (int, error) { return runtime.NumGoroutine(), nil }}
 	if p, ok := b.target.(*host.Process); ok {
 		u.what, u.count = "open files and threads", func() (int, error) { return openOf(p.PID()) }
 	}
@@ -62,7 +63,7 @@ func (u usage) settles(ctx context.Context) error {
 	}
 	ticks := time.NewTicker(settleStep)
 	defer ticks.Stop()
-	until := time.Now().Add(settleTime)
+	until := time.Now().Add(u.patience)
 	for {
 		now, err := u.count()
 		if err != nil || now <= u.began+leakBound {

@@ -9,26 +9,21 @@ import (
 	"github.com/mortisemq/mortise/sdk/auth"
 )
 
-// newsTime is how soon Watch must tell something.
-const newsTime = time.Second
-
-// newsGrace is what a loaded machine may add.
-const newsGrace = 2 * time.Second
-
 // errSilent says that Watch told nothing in time.
-var errSilent = fmt.Errorf("Watch tells nothing within %s", newsTime)
+var errSilent = errors.New("Watch tells nothing within a second")
 
 // watcher is one Watch that runs.
 type watcher struct {
 	events chan auth.Event
 	ended  chan error
 	cancel context.CancelFunc
+	news   time.Duration // how long to wait for an event
 }
 
 // watch begins a Watch.
 func (t *authorizerTalk) watch(ctx context.Context) *watcher {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watcher{events: make(chan auth.Event), ended: make(chan error, 1), cancel: cancel}
+	w := &watcher{events: make(chan auth.Event), ended: make(chan error, 1), cancel: cancel, news: t.b.waits.news}
 	go func() {
 		w.ended <- t.b.guarded(ctx, func() error {
 			return t.a.Watch(ctx, func(e auth.Event) error {
@@ -46,7 +41,7 @@ func (t *authorizerTalk) watch(ctx context.Context) *watcher {
 
 // next is the next event.
 func (w *watcher) next(ctx context.Context) (auth.Event, error) {
-	late := time.NewTimer(newsTime + newsGrace)
+	late := time.NewTimer(w.news)
 	defer late.Stop()
 	select {
 	case e := <-w.events:
@@ -105,7 +100,7 @@ func checkWatch(ctx context.Context, b *bench) error {
 func checkWatchFails(ctx context.Context, b *bench) error {
 	return authorizing(ctx, b, func(t *authorizerTalk) error {
 		gone := errors.New("nobody listens")
-		short, cancel := context.WithTimeout(ctx, newsTime+newsGrace)
+		short, cancel := context.WithTimeout(ctx, b.waits.news)
 		defer cancel()
 		err := t.b.guarded(ctx, func() error {
 			return t.a.Watch(short, func(auth.Event) error { return gone })
