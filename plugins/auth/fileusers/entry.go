@@ -1,6 +1,7 @@
 package fileusers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -12,6 +13,8 @@ type Entry struct {
 	Groups []string
 	// NoPassword leaves out the hash for SASL PLAIN, NoScram the credentials for SCRAM.
 	NoPassword, NoScram bool
+
+	iterations int // of the password's hash; 0: newIterations
 }
 
 // NewEntry is the text of a user for a file: what stands under users, with the password
@@ -28,7 +31,7 @@ func NewEntry(name, password string, e Entry) (string, error) {
 	}
 	f := fileUser{Groups: e.Groups}
 	if !e.NoPassword {
-		h, err := newHash(password, newIterations)
+		h, err := newHash(password, cmp.Or(e.iterations, newIterations))
 		if err != nil {
 			return "", fmt.Errorf("hash of the password: %w", err)
 		}

@@ -8,7 +8,7 @@ import (
 
 func TestPut(t *testing.T) {
 	const commented = "# who may log in\nusers:\n  # the first\n  ann: # staff\n    password: \"$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC\"\n    groups: [staff]\n"
-	cheap := Entry{Groups: []string{"g"}, NoScram: true}
+	cheap := Entry{Groups: []string{"g"}, NoScram: true, iterations: minIterations}
 	for says, content := range map[string]string{
 		"nothing": "", "a comment": "# soon\n", "null": "users:\n", "nobody": "users: {}\n", "commented": commented,
 		"flow": `{users: {ann: {password: "$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"}}}`,
