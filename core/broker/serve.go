@@ -77,7 +77,7 @@ func (b *Broker) compact() {
 	}
 	o := &b.options
 	b.compaction = compaction.New(compaction.Options{Partitions: b.roles.All, Config: b.compactionConfig,
-		Clock: o.Clock, Log: b.log("compaction"), Metrics: o.Metrics})
+		Moving: b.moves.Moving, Clock: o.Clock, Log: b.log("compaction"), Metrics: o.Metrics})
 	b.compaction.Start()
 	b.shown.compaction.Store(b.compaction)
 }

@@ -31,6 +31,9 @@
 //     up to the end of the pass first.
 //   - A pass that fails, or is overtaken by a truncation or deletion, changes nothing
 //     beyond the segments that it has replaced as a whole.
+//   - Of a log that moves to another directory no tombstone goes: at most the pass that
+//     ran when the move began is ended, and what a pass drops was superseded before the
+//     pass before it.
 //   - The checkpoint never passes what was compacted. After a truncation all of the log
 //     counts as dirty.
 //   - A log that can't be compacted stops nothing else. It is left alone until the

@@ -38,9 +38,13 @@ const backoffMin = 100 * time.Millisecond
 type Options struct {
 	Partitions iter.Seq[*partition.Partition] // those of this broker
 	Config     func() Config                  // asked before each round
-	Clock      clock.Clock                    // nil: the system's
-	Log        *slog.Logger                   // nil: discarded
-	Metrics    *metrics.Registry              // nil: a private one
+	// Moving tells whether a log is being copied to another directory; nil: none is. Its
+	// compaction waits: the copy has what was there before, and would miss a tombstone
+	// that a pass removes ahead of it.
+	Moving  func(kafka.TopicPartition) bool
+	Clock   clock.Clock       // nil: the system's
+	Log     *slog.Logger      // nil: discarded
+	Metrics *metrics.Registry // nil: a private one
 }
 
 // Scheduler compacts logs, the dirtiest first.
@@ -70,6 +74,9 @@ func New(o Options) *Scheduler {
 	}
 	if o.Metrics == nil {
 		o.Metrics = metrics.NewRegistry()
+	}
+	if o.Moving == nil {
+		o.Moving = func(kafka.TopicPartition) bool { return false }
 	}
 	s := &Scheduler{o: o, done: newCheckpoints(), metrics: newMetrics(o.Metrics), failed: map[*partition.Partition]error{}}
 	s.throttle = throttle.New(o.Clock)
@@ -185,7 +192,7 @@ func (s *Scheduler) due() []candidate {
 		if c.clean+c.bytes > 0 {
 			dirtiest = max(dirtiest, c.ratio())
 		}
-		if c.due() {
+		if c.due() && !s.o.Moving(p.TopicPartition()) {
 			queue = append(queue, c)
 		}
 	}

@@ -3,6 +3,8 @@ package future
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -188,8 +190,10 @@ func (m *Mover) wait(v *move) {
 	m.waiting[v] = m.o.Clock.AfterFunc(retryAfter, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		delete(m.waiting, v)
-		m.enqueue(v)
+		if m.waiting[v] != nil { // else Close has it
+			delete(m.waiting, v)
+			m.enqueue(v)
+		}
 	})
 }
 
@@ -215,10 +219,12 @@ func (m *Mover) Close() {
 	m.mu.Unlock()
 	m.stop()
 	m.running.Wait()
-	for _, v := range m.queue {
-		v.leave()
-	}
-	for v := range m.waiting {
+	m.mu.Lock()
+	left := slices.AppendSeq(m.queue, maps.Keys(m.waiting))
+	m.queue = nil
+	clear(m.waiting)
+	m.mu.Unlock()
+	for _, v := range left {
 		v.leave()
 	}
 }

@@ -32,10 +32,15 @@ type rig struct {
 	shared *partition.Parts
 }
 
-// newRig opens directories a and b of a memory disk.
-func newRig(t *testing.T) *rig {
+// newRig opens directories a and b of a memory disk, on which folders were found.
+func newRig(t *testing.T, found ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, fs: vfs.NewMem(), parts: map[kafka.TopicPartition]*partition.Partition{}}
+	for _, folder := range found {
+		if err := r.fs.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	dirs, err := logdir.Open(logdir.Options{FS: r.fs, Dirs: []string{"/a", "/b"}, ClusterID: "c", NodeID: 1, ReserveBytes: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +177,38 @@ func TestDeletedPartitionEndsItsMove(t *testing.T) {
 		r.nothingIn("/b")
 		if n := len(b.Futures()); n != 0 {
 			t.Errorf("%d copies, want none", n)
+		}
+	})
+}
+
+// TestResume takes copies up as they are, but for those of topics that are compacted:
+// the log may have lost tombstones since, of keys that the copy still has.
+func TestResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const id = "0123456789abcdef0123456789abcdef"
+		r := newRig(t, "/b/t-0."+id+"-future", "/b/t-1."+id+"-future")
+		r.mover.SetRate(0)
+		plain, compacted := r.partition(0, 100), r.partition(1, 100)
+		topic := *compacted.Config().Topic
+		topic.CleanupCompact = true
+		compacted.SetConfig(partition.NewConfig(&topic, 1<<40))
+		r.mover.Resume()
+		synctest.Wait()
+		for p, want := range map[*partition.Partition]bool{plain: true, compacted: false} {
+			if !r.mover.Moving(p.TopicPartition()) {
+				t.Errorf("%s is not on its way", p.TopicPartition())
+			}
+			_, err := r.fs.Stat("/b/" + p.TopicPartition().String() + "." + id + "-future")
+			if (err == nil) != want {
+				t.Errorf("%s: the copy that was found is there: %t, want %t", p.TopicPartition(), err == nil, want)
+			}
+		}
+		r.mover.SetRate(1 << 30)
+		synctest.Wait()
+		for _, p := range r.parts {
+			if p.Dir().Path != "/b" || p.EndOffset() != 100 {
+				t.Errorf("%s is in %s with %d records", p.TopicPartition(), p.Dir().Path, p.EndOffset())
+			}
 		}
 	})
 }

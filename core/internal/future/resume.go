@@ -2,6 +2,7 @@ package future
 
 import (
 	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
@@ -32,8 +33,10 @@ func (m *Mover) resume(f logdir.Future) (why string) {
 		return "" // its log may be there at the next start
 	case p.Dir() == f.Dir:
 		return "the log is in this directory"
-	case m.moving(f.TP):
+	case m.Moving(f.TP):
 		return "there is another copy"
+	case p.Config().Topic.CleanupCompact:
+		return m.anew(p, f)
 	}
 	v := m.newMove(p, f.Dir, f.Path)
 	v.found, v.limit = true, p.Log().EndOffset()
@@ -41,8 +44,23 @@ func (m *Mover) resume(f logdir.Future) (why string) {
 	return ""
 }
 
-// moving reports whether a partition is on its way.
-func (m *Mover) moving(tp kafka.TopicPartition) bool {
+// anew removes a copy and begins another one in its directory: if that was offline for a
+// while, the log may have been compacted since. What the copy has could be of keys whose
+// tombstones are gone.
+func (m *Mover) anew(p *partition.Partition, f logdir.Future) (why string) {
+	if err := m.o.Dirs.RemoveFound(f); err != nil {
+		f.Dir.Failed("remove copy", err)
+		return ""
+	}
+	v := m.newMove(p, f.Dir, f.Dir.FuturePath(f.TP))
+	if v.begin() == nil { // else the directory was told
+		m.add(v)
+	}
+	return ""
+}
+
+// Moving reports whether a partition is on its way.
+func (m *Mover) Moving(tp kafka.TopicPartition) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.moves[tp] != nil
