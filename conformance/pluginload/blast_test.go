@@ -90,7 +90,8 @@ func blast(t *testing.T, name, fault string) {
 				t.Errorf("memory %d, then %d at most", s.MemoryFirst, s.MemoryPeak)
 			}
 		}
-		w.serving() // by itself
+		w.serving() // by itself, as what follows
+		l.recovered()
 		l.end(t)
 		l = w.begin(0) // nothing may fail any more
 		l.end(t)

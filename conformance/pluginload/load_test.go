@@ -30,6 +30,8 @@ type load struct {
 	wrong   []string // guarded by mu
 	// trouble has what may fail now, but not for good: nothing that is wrong may pass.
 	trouble map[string]bool // guarded by mu
+	// right counts the right answers since the last trouble, by part.
+	right map[string]int // guarded by mu
 }
 
 // may says what may fail from now on, because its plugin does; nothing else may.
@@ -44,11 +46,16 @@ func (l *load) may(fail ...string) {
 
 // is compares an answer with the one that is right, which is nil or an error for good.
 func (l *load) is(what, about string, got, want error) {
-	if errors.Is(got, want) || l.ctx.Err() != nil {
+	if l.ctx.Err() != nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if errors.Is(got, want) {
+		l.right[what]++
+		return
+	}
+	l.right[what] = 0
 	if l.trouble[what] && got != nil && (want != nil || !fatal(got)) {
 		return
 	}
@@ -110,7 +117,7 @@ func place(key string) int32 {
 
 // idle is a load of nothing.
 func (w *world) idle() *load {
-	l := &load{w: w, counts: map[string]*atomic.Int64{}}
+	l := &load{w: w, counts: map[string]*atomic.Int64{}, right: map[string]int{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -161,8 +168,12 @@ func (w *world) begin(pause time.Duration) *load {
 	})
 	reader := w.client(guarded, as("bob", "secret-bob"), kgo.ConsumeTopics("checked", "push-orders"))
 	l.run("polls", func(int) {
-		for _, e := range reader.PollFetches(l.ctx).Errors() {
+		errs := reader.PollFetches(l.ctx).Errors()
+		for _, e := range errs {
 			l.is("polls", e.Topic, e.Err, nil)
+		}
+		if len(errs) == 0 {
+			l.is("polls", "all", nil, nil)
 		}
 	})
 	l.running.Go(func() {
@@ -184,6 +195,24 @@ func (l *load) enough() {
 	l.w.until("enough was asked", func(map[string]pluginhost.Status) bool {
 		for _, n := range l.counts {
 			if n.Load() < askedMin {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// rightMin is how many right answers in a row show that a part is well.
+const rightMin = 10
+
+// recovered waits until no part has trouble any more.
+func (l *load) recovered() {
+	l.w.t.Helper()
+	l.w.until("clients have recovered", func(map[string]pluginhost.Status) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, what := range everything {
+			if l.right[what] < rightMin {
 				return false
 			}
 		}
