@@ -85,6 +85,9 @@ func makeExampleWorld(t *testing.T, at, path string) {
 	case path == "mortise topic create":
 		must(t, at, "", "topic", "delete", "orders", "audit", "--if-exists")
 		return
+	case path == "mortise acl remove":
+		must(t, at, "", "acl", "add", "User:alice", "read", "write", "--topic", "orders")
+		return
 	case strings.HasPrefix(path, "mortise plugin "):
 		makePluginWorld(t, path != "mortise plugin install")
 		return

@@ -41,11 +41,13 @@ func runDir(t testing.TB) string {
 }
 
 // startPlugins runs a node with the built-ins and entries of its settings, which
-// commands find without --admin.
+// commands find without --admin. Rules are kept there, and everybody may do everything.
 func startPlugins(t *testing.T, entries ...pluginhost.Spec) *nodetest.Node {
 	t.Helper()
 	n := nodetest.Start(t, nodetest.Options{Retention: builtinRetention(), Admin: true,
-		Plugins: broker.Plugins{Builtins: builtins(), Catalogue: entries, RunDir: runDir(t)}})
+		Security: broker.Security{SuperUsers: []string{"User:ANONYMOUS"}, Plugins: []string{"acl"}},
+		Plugins: broker.Plugins{Builtins: builtins(), RunDir: runDir(t),
+			Catalogue: append(entries, pluginhost.Spec{Name: "acl", Kind: plugin.Authorizer, Builtin: "acl", Enabled: true})}})
 	t.Setenv("MORTISE_ADMIN", n.AdminAddr())
 	return n
 }
