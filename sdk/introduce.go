@@ -30,11 +30,10 @@ func introduce(plugins []plugin.Plugin, out, stderr io.Writer, args []string) in
 	for _, p := range plugins {
 		fmt.Fprintf(stderr, "  %-14s %s %s  %s\n", p.Kind, p.Name, p.Version, p.Summary)
 	}
-	first := plugins[0]
 	fmt.Fprintf(stderr, `
-  mortise plugin check ./%[1]s --kind %[2]s         proves that it keeps its contract
-  mortise plugin install %[3]s ./%[1]s --kind %[2]s  puts it into a broker
-  ./%[1]s --describe                                says the same as JSON
-`, name, first.Kind, first.Name)
+  mortise plugin check ./%[1]s     proves that it keeps its contract
+  mortise plugin install ./%[1]s   puts it into a broker
+  ./%[1]s --describe               says the same as JSON
+`, name)
 	return exitUsage
 }

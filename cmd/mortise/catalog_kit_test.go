@@ -15,8 +15,11 @@ import (
 )
 
 // TestMain is the tests, or, started as a broker starts a plugin, a program of the
-// built-ins.
+// built-ins, or, by the name of mortise, that.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "mortise" {
+		main()
+	}
 	if os.Getenv("MORTISE_PLUGIN") != "" {
 		sdk.Serve(builtins()...)
 	}

@@ -20,8 +20,14 @@ plugin_examples() {
   cd "$here/.." && MORTISE_TEST_PYTHON="$cache/plugins-grpcio-1.85.1/bin/python" go test -count=1 -v ./sdk/examples
 }
 
+plugin_walkthrough() {
+  cd "$here/.." && export MORTISE_TEST_PYTHON="$cache/plugins-grpcio-1.85.1/bin/python" &&
+    go test -count=1 -v ./sdk/skeleton && go test -count=1 -v ./cmd/mortise -run TestSDKReadme
+}
+
 plugins_steps() {
   must install-plugins install_plugins
   step plugins-python plugin_python_tests
   step plugins-examples plugin_examples
+  step plugins-walkthrough plugin_walkthrough
 }

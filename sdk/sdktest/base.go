@@ -146,7 +146,7 @@ func checkUnknownKey(ctx context.Context, b *bench) error {
 	}
 	in, err := b.configured(ctx, target, config)
 	if err == nil {
-		return errors.Join(errors.New("Configure took it: decode the config with Config.Decode"), b.drain(in))
+		return errors.Join(errors.New("a new instance took it: decode the config with Config.Decode"), b.drain(in))
 	}
 	return b.refuses(err)
 }

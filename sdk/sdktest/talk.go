@@ -36,9 +36,6 @@ type spoken struct {
 func (s spoken) of() *host.Instance { return s.in }
 func (s spoken) end() error         { return s.b.drain(s.in) }
 
-// values says whether the plugin is called without a conversation.
-func (s spoken) values() bool { return s.b.subject.Source.way == WayValues }
-
 // talkWith begins to talk with an instance.
 func (b *bench) talkWith(ctx context.Context, in *host.Instance) (talk, error) {
 	s := spoken{b: b, in: in}

@@ -10,7 +10,7 @@ import (
 )
 
 // errSilent says that Watch told nothing in time.
-var errSilent = errors.New("Watch tells nothing within a second")
+var errSilent = errors.New("nothing is told within a second")
 
 // watcher is one Watch that runs.
 type watcher struct {
@@ -60,7 +60,7 @@ func (w *watcher) next(ctx context.Context) (auth.Event, error) {
 func (w *watcher) end() error {
 	w.cancel()
 	if err := <-w.ended; hangs(err) {
-		return fmt.Errorf("Watch: %w", err)
+		return fmt.Errorf("a cancelled Watch: %w", err)
 	}
 	return nil
 }
@@ -107,9 +107,9 @@ func checkWatchFails(ctx context.Context, b *bench) error {
 		})
 		switch {
 		case err == nil:
-			return errors.New("Watch returns no error: it says why it ended")
+			return errors.New("it returns no error: it says why it ended")
 		case short.Err() != nil:
-			return errors.New("Watch went on until its context ended")
+			return errors.New("it went on until its context ended")
 		}
 		return nil
 	})
