@@ -96,6 +96,11 @@ func (c *conn) metadata(topics []string) (*kmsg.MetadataResponse, error) {
 // createTopics makes topics of so many partitions each in one request and waits
 // until every partition has a leader.
 func createTopics(addr string, partitions int32, names ...string) error {
+	return createTopicsWith(addr, partitions, nil, names...)
+}
+
+// createTopicsWith is createTopics with configs.
+func createTopicsWith(addr string, partitions int32, configs map[string]string, names ...string) error {
 	c, err := dial(addr)
 	if err != nil {
 		return err
@@ -106,6 +111,9 @@ func createTopics(addr string, partitions int32, names ...string) error {
 	for _, name := range names {
 		t := kmsg.NewCreateTopicsRequestTopic()
 		t.Topic, t.NumPartitions, t.ReplicationFactor = name, partitions, 1
+		for name, value := range configs {
+			t.Configs = append(t.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: name, Value: &value})
+		}
 		req.Topics = append(req.Topics, t)
 	}
 	resp, err := c.call(req)

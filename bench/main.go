@@ -25,6 +25,7 @@ func main() {
 	flag.IntVar(&o.groups, "groups", 0, "measure so many groups of each protocol, and nothing else")
 	flag.DurationVar(&o.groupsFor, "groups-for", 30*time.Second, "how long to measure groups")
 	flag.StringVar(&o.kinds, "group-kinds", "classic,consumer", "protocols of the groups")
+	flag.StringVar(&o.plugins, "plugins", "", "measure what plugins cost, by this binary of conformance/pluginload/faulty, and nothing else")
 	bare := flag.String("serve-bare", "", "be the bare sendfile loop on this file")
 	of := flag.Int("partitions", partitions, "regions in the file of -serve-bare")
 	flag.Parse()
@@ -46,6 +47,9 @@ func (o options) report(costs bool) (string, error) {
 	if o.groups > 0 {
 		return o.groupsTable(strings.Split(o.kinds, ","))
 	}
+	if o.plugins != "" {
+		return o.pluginsTable(o.plugins)
+	}
 	if costs {
 		all, err := o.costs()
 		return costTable(all), err
@@ -62,7 +66,7 @@ type options struct {
 	cold                      bool
 	groups                    int
 	groupsFor                 time.Duration
-	kinds                     string
+	kinds, plugins            string
 }
 
 // brokers are the two sides; theirs is nil when Mortise runs alone.

@@ -19,6 +19,7 @@ type produceLoad struct {
 	perRequest  int // partitions in one request
 	records     int // in one batch
 	recordBytes int
+	keys        bool // records have keys of 16 bytes
 	connections int
 	inFlight    int
 	totalBytes  int64 // of batches, over all connections
@@ -38,15 +39,22 @@ type result struct {
 func (r result) cpuEach() time.Duration { return r.cpu / time.Duration(max(1, r.requests)) }
 
 // batch builds a batch of equal records whose values do not compress away.
-func batch(records, size int) []byte {
+func batch(records, size int) []byte { return batchWith(records, size, false) }
+
+// batchWith is batch, whose records may have different keys.
+func batchWith(records, size int, keys bool) []byte {
 	b := record.NewBuilder(record.BuilderOptions{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1})
 	value := make([]byte, size)
 	for i := range value {
 		value[i] = byte(i*131 + i>>8)
 	}
 	now := time.Now().UnixMilli()
-	for range records {
-		b.Append(now, nil, value, nil)
+	for n := range records {
+		var key []byte
+		if keys {
+			key = fmt.Appendf(nil, "key-%012d", n)
+		}
+		b.Append(now, key, value, nil)
 	}
 	return b.Bytes()
 }
@@ -77,7 +85,7 @@ func (l produceLoad) frames(b []byte) [][]byte {
 
 // run produces until totalBytes are acknowledged.
 func (l produceLoad) run(addr string) (result, error) {
-	b := batch(l.records, l.recordBytes)
+	b := batchWith(l.records, l.recordBytes, l.keys)
 	frames := l.frames(b)
 	perRequest := int64(len(b) * l.perRequest)
 	perConn := int(l.totalBytes / perRequest / int64(l.connections))

@@ -23,6 +23,8 @@ jars=${jars%/\*}
 "$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -costs >"$dir/costs"
 "$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -cold -only lifecycle -many 10000 >"$dir/many"
 "$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -groups 5000 >"$dir/groups"
+go build -buildvcs=false -o "$dir/faulty" ./conformance/pluginload/faulty
+"$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -plugins "$dir/faulty" -scale 0.25 -repeat 9 >"$dir/plugins"
 
 machine() {
   echo "- $(nproc) × $(lscpu | sed -n 's/^Model name: *//p'), $(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) >> 20)) GiB of memory"
@@ -38,8 +40,10 @@ machine() {
   cat "$dir/costs"
   sed -n '/^<!-- many -->$/,/^<!-- groups -->$/p' "$here/NOTES.md" | sed '1d;$d'
   cat "$dir/many"
-  sed -n '/^<!-- groups -->$/,/^<!-- end -->$/p' "$here/NOTES.md" | sed '1d;$d'
+  sed -n '/^<!-- groups -->$/,/^<!-- plugins -->$/p' "$here/NOTES.md" | sed '1d;$d'
   cat "$dir/groups"
+  sed -n '/^<!-- plugins -->$/,/^<!-- end -->$/p' "$here/NOTES.md" | sed '1d;$d'
+  cat "$dir/plugins"
   sed -n '/^<!-- end -->$/,$p' "$here/NOTES.md" | sed '1d'
 } >"$dir/results"
 mv "$dir/results" "$out"

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// pluginRow is a produce workload with something of a plugin's in its way and without,
+// in turns.
+type pluginRow struct {
+	name          string
+	with, without []result
+	least         float64 // target: share of the throughput
+}
+
+// pluginsConfig is a broker that asks another process who may do what, and which
+// segments may go.
+const pluginsConfig = `security:
+  authorizers: [decide]
+plugins:
+  allow_unverified: true
+  catalogue:
+    - {name: decide, kind: authorizer, path: %[1]q, args: [none], config: {ttl: 60s}}
+    - {name: retention, kind: retention, path: %[1]q, args: [none]}
+`
+
+// pluginsTable measures what plugins cost those who use them; binary is that of
+// conformance/pluginload/faulty.
+func (o options) pluginsTable(binary string) (string, error) {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return "", err
+	}
+	plain, _ := o.brokers()
+	config := filepath.Join(o.dir, "plugins.yaml")
+	guarded := &broker{name: "plugins", addr: "127.0.0.1:29097", dir: filepath.Join(o.dir, "plugins"),
+		argv: func(dir string) []string {
+			return []string{o.mortise, "serve", "--config", config, "--data", dir, "--listen", "127.0.0.1:29097", "--admin-address", ""}
+		}}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(config, fmt.Appendf(nil, pluginsConfig, binary), 0o600); err != nil {
+		return "", err
+	}
+	for _, b := range []*broker{plain, guarded} {
+		if err := b.fresh(); err != nil {
+			return "", err
+		}
+		defer b.stop() //nolint:errcheck // a broker that is gone has shown it already
+	}
+	ruled, err := o.turns("authorizer that is asked, and retention, in a process", 0.99,
+		pluginRun{guarded, map[string]string{"mortise.retention.plugin": "retention"}}, pluginRun{plain, nil})
+	if err != nil {
+		return "", err
+	}
+	counted, err := o.turns("check=count of murmur2", 0.75,
+		pluginRun{plain, map[string]string{"mortise.partitioner.check": "count"}}, pluginRun{plain, nil})
+	var text strings.Builder
+	text.WriteString("| produce, 1 KiB records with keys, 64 KiB batches | without | with | throughput | CPU | target |\n|---|---|---|---|---|---|\n")
+	text.WriteString(ruled.line())
+	text.WriteString(counted.line())
+	return text.String(), err
+}
+
+// pluginRun is a topic on a broker.
+type pluginRun struct {
+	b       *broker
+	configs map[string]string
+}
+
+// run produces to a new topic and counts the broker's CPU.
+func (p pluginRun) run(scale float64) (result, error) {
+	s := scenario{run: func(addr, topic string) (result, error) {
+		return produceLoad{topic: topic, partitions: partitions, perRequest: 1, records: 63, recordBytes: 1024, keys: true,
+			connections: 1, inFlight: 5, totalBytes: max(64*mib, int64(2*gib*scale))}.run(addr)
+	}}
+	p.b.topics++
+	topic := fmt.Sprintf("plugins-%d", p.b.topics)
+	if err := createTopicsWith(p.b.addr, partitions, p.configs, topic); err != nil {
+		return result{}, err
+	}
+	return s.measureOn(p.b, topic)
+}
+
+// turns measures both by turns, the first of which only warms.
+func (o options) turns(name string, least float64, with, without pluginRun) (pluginRow, error) {
+	row := pluginRow{name: name, least: least}
+	for i := range o.repeat + 1 {
+		sides := []pluginRun{with, without}
+		into := []*[]result{&row.with, &row.without}
+		if i%2 == 1 {
+			slices.Reverse(sides)
+			slices.Reverse(into)
+		}
+		for n, side := range sides {
+			r, err := side.run(o.scale)
+			if err != nil {
+				return row, fmt.Errorf("%s: %w", name, err)
+			}
+			if i > 0 {
+				*into[n] = append(*into[n], r)
+			}
+		}
+	}
+	return row, nil
+}
+
+// total is all of the results as one.
+func total(all []result) (sum result) {
+	for _, r := range all {
+		sum.bytes, sum.elapsed, sum.cpu = sum.bytes+r.bytes, sum.elapsed+r.elapsed, sum.cpu+r.cpu
+	}
+	return sum
+}
+
+func (row pluginRow) line() string {
+	with, without := total(row.with), total(row.without)
+	share, mark := throughput(with)/throughput(without), "✓"
+	if share < row.least {
+		mark = "✗"
+	}
+	show := func(r result) string {
+		return fmt.Sprintf("%.0f MB/s, %.2f CPU s/GiB", throughput(r)/1e6, cpuPerGiB(r))
+	}
+	return fmt.Sprintf("| %s | %s | %s | %.1f %% | %.1f %% | ≥ %.0f %% %s |\n", row.name, show(without), show(with),
+		100*share, 100*cpuPerGiB(with)/cpuPerGiB(without), 100*row.least, mark)
+}
