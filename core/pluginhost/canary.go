@@ -77,7 +77,7 @@ func (s *slot) canaryPartitioner(ctx context.Context, g *generation) error {
 	}
 	serves := g.sample != nil // then it may not change its mind either
 	if now := s.sample.Load(); now != nil && (serves || !g.spec.AllowRemap) && !slices.Equal(sample, *now) {
-		return fmt.Errorf("%w: keys would go to other partitions than now (allow_remap permits it)", ErrRefused)
+		return fmt.Errorf("%w: keys would go to other partitions than now (allow_remap of the entry, --allow-remap of an upgrade, permits it)", ErrRefused)
 	}
 	g.sample = sample
 	return nil

@@ -15,8 +15,10 @@ const tryLines = 3
 
 // Try says whether an entry could serve, and as what, before a catalogue has it: it
 // is checked, launched, held to what it says it is and shown its config, then it is
-// stopped. It gets no instance and no place in the Host. An error tells the last that
-// the plugin wrote.
+// stopped. It gets no place in the Host, and no instance, except where it would take
+// the place of a deterministic partitioner: then it must send keys where that does. A
+// catalogue that had it otherwise would move them when the broker starts again, because
+// then nobody serves before it. An error tells the last that the plugin wrote.
 func (h *Host) Try(ctx context.Context, s *Spec) (about plugin.Description, err error) {
 	if err := s.Check(); err != nil {
 		return about, err
@@ -29,13 +31,24 @@ func (h *Host) Try(ctx context.Context, s *Spec) (about plugin.Description, err 
 	}
 	g := &generation{spec: s.clone(), process: process}
 	g.prepare()
-	err = take(ctx, g.looks())
+	err = take(ctx, h.trial(g))
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMax)
 	defer cancel()
 	if stopped := g.stop(stop, true); err != nil {
 		return about, errors.Join(fmt.Errorf("%w%s", err, lastWords(&wrote)), stopped)
 	}
 	return g.about, nil
+}
+
+// trial is what an entry has to pass before a catalogue has it.
+func (h *Host) trial(g *generation) []step {
+	now := (*h.slots.Load())[g.spec.Name]
+	if now == nil || now.kind != g.spec.Kind || now.sample.Load() == nil {
+		return g.looks()
+	}
+	return append(g.looks(),
+		step{"configure", configureMax, func(ctx context.Context) error { return now.configure(ctx, g) }},
+		step{"canary", canaryMax, func(ctx context.Context) error { return now.canary(ctx, g, nil) }})
 }
 
 // lastWords are the last lines of a journal as the end of an error.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mortisemq/mortise/sdk/partitioner"
 	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
@@ -55,6 +56,45 @@ func TestTry(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTryKeepsKeysInPlace holds that an entry that would move keys is refused before a
+// catalogue has it, with nothing of it left: at the next start nobody would compare.
+func TestTryKeepsKeysInPlace(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		deterministic := func(p *fakeProcess) { p.features = []string{partitioner.FeatureDeterministic} }
+		w.binary("/v1", plugin.Partitioner, "1.0.0", deterministic)
+		w.binary("/same", plugin.Partitioner, "2.0.0", deterministic)
+		w.binary("/moved", plugin.Partitioner, "2.0.0", deterministic, func(p *fakeProcess) {
+			p.assign = func(r *partitioner.Request, out []int32) {
+				for i, key := range r.Keys {
+					out[i] = int32(len(key)+1) % r.Partitions
+				}
+			}
+		})
+		w.must(spec(plugin.Partitioner, "/v1"))
+		try := func(path string, remap bool) error {
+			s := spec(plugin.Partitioner, path)
+			s.AllowRemap = remap
+			_, err := w.Try(t.Context(), &s)
+			if last := w.process(w.starts() - 1); !last.ended() || last.drains.Load() != 1 {
+				t.Errorf("%s: it lives, or its instance was not closed", path)
+			}
+			return err
+		}
+		if err := try("/same", false); err != nil {
+			t.Error(err)
+		}
+		if err := try("/moved", false); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "--allow-remap") {
+			t.Errorf("%v, want ErrRefused with what permits it", err)
+		}
+		if err := try("/moved", true); err != nil {
+			t.Error(err)
+		}
+		if s := w.state(); s.Version != "1.0.0" || s.Generation != 1 || s.Reason != "" {
+			t.Errorf("what serves has changed: %+v", s)
+		}
+	})
 }
 
 // TestNothingStartsAfterClose holds that a closed Host leaves no directory behind.
