@@ -23,7 +23,7 @@ const pluginsConfig = `security:
 plugins:
   allow_unverified: true
   catalogue:
-    - {name: decide, kind: authorizer, path: %[1]q, args: [none], config: {ttl: 60s}}
+    - {name: decide, kind: authorizer, path: %[1]q, args: [none], timeout: 5s, config: {ttl: 60s}}
     - {name: retention, kind: retention, path: %[1]q, args: [none]}
 `
 

@@ -42,6 +42,8 @@ source "$here/clients/disk.sh"
 source "$here/clients/takeover.sh"
 # shellcheck source=clients/plugins.sh
 source "$here/clients/plugins.sh"
+# shellcheck source=clients/security.sh
+source "$here/clients/security.sh"
 # shellcheck source=clients/gotests.sh
 source "$here/clients/gotests.sh"
 
@@ -68,6 +70,7 @@ compaction_steps
 disk_steps
 takeover_steps
 plugins_steps
+security_steps
 gotest_steps
 
 finish

@@ -16,7 +16,14 @@ group_walk() {
   (cd "$here/.." && go run ./conformance/groupwalk -kafka "$reference" -mortise "$addr" -for 60s -groups 100 ${WALK_SEED:+-seed "$WALK_SEED"})
 }
 
+# plugin_swaps upgrades plugins of each kind a hundred times under load; some 45 seconds. plugin_faults breaks those who
+# say who may do what, at random; some 90 seconds.
+plugin_swaps() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'Swaps' -swaps 100 -timeout 5m); }
+plugin_faults() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'NoFault' -faults 60 -timeout 5m); }
+
 gotest_steps() {
+  step plugin-swaps plugin_swaps
+  step plugin-faults plugin_faults
   step group-walk group_walk
   step assignors-agree asks_kafka ./core/internal/assignor TestKafkaAgrees
   step acls-agree asks_kafka ./sdk/auth TestKafkaDecidesSo

@@ -4,6 +4,9 @@
 //	goclients check -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE] [-once]
 //	goclients checkstream -dir D [-max N]     what kcat printed comes on standard input
 //	goclients golden kgo|sarama|kafka-go N... where it puts the keys on standard input, of N partitions
+//	goclients secured kgo|sarama|kafka-go ADDRESS USER PASSWORD TOPIC COUNT
+//	                                          logs in and writes; exits with 3 if it may not write, with 4 if it
+//	                                          can't log in
 //
 // A file is one record: its path is the key, its content the value, the hash of its content a header. load writes one
 // line "partition offset path" for each acknowledged record into the acked file. check wants every file once or more,
@@ -12,6 +15,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,16 +24,23 @@ import (
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "goclients:", err)
+		var r *refusal
+		if errors.As(err, &r) {
+			os.Exit(r.code)
+		}
 		os.Exit(1)
 	}
 }
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("want load, check, checkstream or golden")
+		return fmt.Errorf("want load, check, checkstream, golden or secured")
 	}
 	if args[0] == "golden" && len(args) > 1 {
 		return golden(args[1], args[2:])
+	}
+	if args[0] == "secured" && len(args) > 1 {
+		return secured(args[1], args[2:])
 	}
 	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
 	client := flags.String("client", "kgo", "kgo, sarama or kafka-go")

@@ -1,12 +1,16 @@
 package security
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/sdk/auth"
 )
 
@@ -77,6 +81,21 @@ func TestStoredRulesReachThePluginInTheEnd(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A rule for names that begin with * is most likely meant for all names.
+func TestPrefixedStarIsToldOf(t *testing.T) {
+	var told bytes.Buffer
+	a := NewAuthorizer(AuthorizerOptions{SuperUser: func(string) bool { return false }, Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(&told, nil))})
+	defer a.Close()
+	a.SetRules(1, []auth.Rule{{Name: auth.Wildcard, Pattern: auth.Literal, Principal: "User:a"}, {Name: "x", Pattern: auth.Prefixed, Principal: "User:b"}})
+	if told.Len() > 0 {
+		t.Errorf("%s", &told)
+	}
+	a.SetRules(2, []auth.Rule{{Name: auth.Wildcard, Pattern: auth.Prefixed, Principal: "User:c", Resource: auth.Topic, Operation: auth.OpRead}})
+	if text := told.String(); !strings.Contains(text, "names that begin with *") || !strings.Contains(text, "User:c") {
+		t.Errorf("told %q", text)
+	}
 }
 
 // When rules are in force, nothing that was decided by older ones is remembered.

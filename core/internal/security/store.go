@@ -18,11 +18,23 @@ type storedRules struct {
 // that want them (auth.FeatureStore). It does not wait for them. The rules must not
 // be changed any more.
 func (a *Authorizer) SetRules(epoch uint64, rules []auth.Rule) {
+	a.warn(rules)
 	for _, l := range a.chain {
 		l.stored.Store(&storedRules{epoch, rules})
 		select {
 		case l.changed <- struct{}{}:
 		default: // it has not seen the last change yet, and will see this one
+		}
+	}
+}
+
+// warn tells of rules that most likely mean something else: a prefixed * stands for
+// names that begin with one, and not for all.
+func (a *Authorizer) warn(rules []auth.Rule) {
+	for _, r := range rules {
+		if r.Pattern == auth.Prefixed && r.Name == auth.Wildcard {
+			a.opt.Log.Warn("access rule is for names that begin with *, not for all names: that is the literal *",
+				"principal", r.Principal, "resource", r.Resource, "operation", r.Operation)
 		}
 	}
 }
