@@ -33,7 +33,7 @@ func NewMatcher(rules []Rule) *Matcher {
 	drafts := map[ResourceType]*draft{}
 	for _, r := range rules {
 		if r.Check() != nil {
-			if r.Permission == PermissionAllow || !r.Resource.known() {
+			if r.Permission == PermissionAllow || !r.Resource.Known() {
 				continue
 			}
 			r = r.widened()
@@ -72,7 +72,7 @@ func (m *Matcher) Len() int { return m.rules }
 func (m *Matcher) Decide(c *Client, op Operation, t ResourceType, name string) Verdict {
 	r := m.types[t]
 	switch {
-	case !op.known() || !t.known():
+	case !op.Known() || !t.Known():
 		return Deny
 	case r == nil:
 		return Abstain
@@ -92,7 +92,7 @@ func (m *Matcher) Decide(c *Client, op Operation, t ResourceType, name string) V
 func (m *Matcher) DecideByResourceType(c *Client, op Operation, t ResourceType) Verdict {
 	r := m.types[t]
 	switch {
-	case !op.known() || !t.known():
+	case !op.Known() || !t.Known():
 		return Deny
 	case r == nil:
 		return Abstain

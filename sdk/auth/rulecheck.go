@@ -26,7 +26,7 @@ func subjectOf(principal string) subject {
 func (r Rule) Check() error {
 	s := subjectOf(r.Principal)
 	switch {
-	case !r.Resource.known():
+	case !r.Resource.Known():
 		return fmt.Errorf("rule for resource type %d, which is not one of a resource", r.Resource)
 	case r.Name == "":
 		return fmt.Errorf("rule with an empty resource name")
@@ -36,7 +36,7 @@ func (r Rule) Check() error {
 		return fmt.Errorf("rule for %q with principal %q, which is not Type:name", r.Name, r.Principal)
 	case r.Host == "":
 		return fmt.Errorf("rule for %q with an empty host", r.Name)
-	case r.Operation != OpAll && !r.Operation.known():
+	case r.Operation != OpAll && !r.Operation.Known():
 		return fmt.Errorf("rule for %q with operation %d, which is not one of a rule", r.Name, r.Operation)
 	case r.Permission != PermissionAllow && r.Permission != PermissionDeny:
 		return fmt.Errorf("rule for %q with permission %d, which is neither deny (2) nor allow (3)", r.Name, r.Permission)
@@ -56,7 +56,7 @@ func (r Rule) widened() Rule {
 	if r.Host == "" {
 		r.Host = Wildcard
 	}
-	if !r.Operation.known() {
+	if !r.Operation.Known() {
 		r.Operation = OpAll
 	}
 	r.Permission = PermissionDeny
@@ -71,8 +71,8 @@ func canonicalHost(host string) string {
 	return host
 }
 
-// known says whether a client can do the operation: neither a filter's nor All.
-func (op Operation) known() bool { return op >= OpRead && op <= OpTwoPhaseCommit }
+// Known says whether a client can do the operation: neither a filter's nor All.
+func (op Operation) Known() bool { return op >= OpRead && op <= OpTwoPhaseCommit }
 
-// known says whether there are resources of the type.
-func (t ResourceType) known() bool { return t >= Topic && t <= User }
+// Known says whether there are resources of the type.
+func (t ResourceType) Known() bool { return t >= Topic && t <= User }

@@ -99,9 +99,6 @@ func baseFaults(t *testing.T) []fault {
 		{name: "takes-any-key", finds: "base/unknown-key", says: "took it", plugin: changed(func(p *plugin.Plugin) {
 			p.Validate = func(config json.RawMessage) error { return json.Unmarshal(config, &struct{}{}) }
 		})},
-		{name: "takes-any-key-in-new", finds: "base/unknown-key", says: "a new instance took it", plugin: changed(func(p *plugin.Plugin) {
-			p.New = func(context.Context, plugin.Config) (any, error) { return goodPartitioner(), nil }
-		})},
 		{name: "takes-no-object", finds: "base/no-object", says: "took it", plugin: changed(func(p *plugin.Plugin) {
 			p.Validate = func(config json.RawMessage) error { return json.Unmarshal(config, new(any)) }
 		})},

@@ -13,10 +13,13 @@ type config struct {
 	Segments int `json:"segments"`
 }
 
-func main() {
-	sdk.Serve(storage.Plugin(plugin.Plugin{
+func main() { sdk.Serve(Plugin()) }
+
+// Plugin is what this program serves.
+func Plugin() plugin.Plugin {
+	return storage.Plugin(plugin.Plugin{
 		Name: "keep-newest", Version: "1.0.0", Summary: "As retention.ms, but never the newest segments.",
-	}, newKeepNewest))
+	}, newKeepNewest)
 }
 
 func newKeepNewest(_ context.Context, c plugin.Config) (storage.Retention, error) {

@@ -14,11 +14,14 @@ type config struct {
 	Separator string `json:"separator"`
 }
 
-func main() {
-	sdk.Serve(partitioner.Plugin(plugin.Plugin{
+func main() { sdk.Serve(Plugin()) }
+
+// Plugin is what this program serves.
+func Plugin() plugin.Plugin {
+	return partitioner.Plugin(plugin.Plugin{
 		Name: "prefix", Version: "1.0.0", Summary: "Keys with the same prefix share a partition.",
 		Features: []string{partitioner.FeatureDeterministic},
-	}, newPrefix))
+	}, newPrefix)
 }
 
 func newPrefix(_ context.Context, c plugin.Config) (partitioner.Partitioner, error) {

@@ -22,11 +22,14 @@ type config struct {
 	SecretFile string `json:"secret_file"`
 }
 
-func main() {
-	sdk.Serve(auth.AuthenticatorPlugin(plugin.Plugin{
+func main() { sdk.Serve(Plugin()) }
+
+// Plugin is what this program serves.
+func Plugin() plugin.Plugin {
+	return auth.AuthenticatorPlugin(plugin.Plugin{
 		Name: "signed", Version: "1.0.0", Summary: "Passwords that are signed and expire.",
 		Features: []string{auth.FeaturePassword},
-	}, newSigned))
+	}, newSigned)
 }
 
 // signed checks passwords of the form SECONDS.HEX.

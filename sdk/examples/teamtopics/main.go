@@ -9,11 +9,14 @@ import (
 	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
-func main() {
-	sdk.Serve(auth.AuthorizerPlugin(plugin.Plugin{
+func main() { sdk.Serve(Plugin()) }
+
+// Plugin is what this program serves.
+func Plugin() plugin.Plugin {
+	return auth.AuthorizerPlugin(plugin.Plugin{
 		Name: "teams", Version: "1.0.0", Validate: plugin.NoConfig,
 		Summary: "Topics and groups belong to the principal whose name they begin with.",
-	}, func(context.Context, plugin.Config) (auth.Authorizer, error) { return teams{}, nil }))
+	}, func(context.Context, plugin.Config) (auth.Authorizer, error) { return teams{}, nil })
 }
 
 // teams has an opinion about what begins with a principal's name and a dot.
@@ -24,7 +27,7 @@ func (teams) Authorize(_ context.Context, c *auth.Client, actions []auth.Action,
 	for i, a := range actions {
 		out[i] = auth.Decision{Verdict: auth.Abstain, CacheTTL: auth.MaxDenyTTL}
 		owned := a.Resource == auth.Topic || a.Resource == auth.Group
-		if owned && strings.HasPrefix(a.Name, c.PrincipalName+".") {
+		if owned && a.Operation.Known() && strings.HasPrefix(a.Name, c.PrincipalName+".") {
 			out[i] = auth.Decision{Verdict: auth.Allow, CacheTTL: auth.MaxAllowTTL}
 		}
 	}
