@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/mortisemq/mortise/core/internal/group"
@@ -97,17 +99,20 @@ func (a *API) committable(r *wire.Request, img *meta.Image, byID bool, t *kmsg.O
 
 // mergeCommit adds the coordinator's answer to what was refused before.
 func mergeCommit(resp, more *kmsg.OffsetCommitResponse) {
+	type topic struct {
+		name string
+		id   kafka.TopicID
+	}
+	at := make(map[topic]int, len(resp.Topics))
+	for i, t := range slices.Backward(resp.Topics) { // the first of equals
+		at[topic{t.Topic, t.TopicID}] = i
+	}
 	for _, t := range more.Topics {
-		merged := false
-		for i := range resp.Topics {
-			if have := &resp.Topics[i]; have.Topic == t.Topic && have.TopicID == t.TopicID {
-				have.Partitions = append(have.Partitions, t.Partitions...)
-				merged = true
-				break
-			}
+		if i, ok := at[topic{t.Topic, t.TopicID}]; ok {
+			resp.Topics[i].Partitions = append(resp.Topics[i].Partitions, t.Partitions...)
+			continue
 		}
-		if !merged {
-			resp.Topics = append(resp.Topics, t)
-		}
+		at[topic{t.Topic, t.TopicID}] = len(resp.Topics)
+		resp.Topics = append(resp.Topics, t)
 	}
 }

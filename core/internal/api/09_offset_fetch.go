@@ -2,6 +2,8 @@ package api
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -74,6 +76,11 @@ func (c *offsetFetchCall) one(q *kmsg.OffsetFetchRequestGroup, done func(kmsg.Of
 		fail(kafka.ErrGroupAuthorizationFailed)
 		return
 	}
+	named := c.named(q)
+	may := func(string) bool { return true }
+	if q.Topics == nil && c.a.deps.Authorizer != nil {
+		may = c.mayDescribe(slices.Values(c.committed(q.Group)))
+	}
 	to := collector(func(m kmsg.Response) { done(m.(*kmsg.OffsetFetchResponse).Groups[0]) })
 	c.a.coordinate(q.Group, func(s *group.State, _ int64) group.Output {
 		g := kmsg.NewOffsetFetchResponseGroup()
@@ -82,30 +89,70 @@ func (c *offsetFetchCall) one(q *kmsg.OffsetFetchRequestGroup, done func(kmsg.Of
 			return reading(to, &kmsg.OffsetFetchResponse{Groups: []kmsg.OffsetFetchResponseGroup{g}})
 		}
 		if q.Topics == nil {
-			g.Topics = c.all(s.Offsets(q.Group))
+			g.Topics = c.all(s.Offsets(q.Group), may)
 		} else {
-			g.Topics = c.asked(s, q)
+			g.Topics = c.asked(s, q, named)
 		}
 		return reading(to, &kmsg.OffsetFetchResponse{Groups: []kmsg.OffsetFetchResponseGroup{g}})
 	}, fail)
 }
 
+// mayDescribe asks which topics the sender may be told of. It is asked before the group
+// is looked at: who answers may be another process, and other groups would wait for it.
+func (c *offsetFetchCall) mayDescribe(topics iter.Seq[string]) func(topic string) bool {
+	return c.a.authorizeAll(c.r, OpDescribe, ResourceTopic, topics)
+}
+
+// committed are the topics that a group has offsets of. None if it can't be found out:
+// then its offsets can't either.
+func (c *offsetFetchCall) committed(id string) (topics []string) {
+	c.a.coordinate(id, func(s *group.State, _ int64) group.Output {
+		topics = slices.Collect(maps.Keys(s.Offsets(id)))
+		return group.Output{}
+	}, func(kafka.ErrorCode) {})
+	return topics
+}
+
+// named is a topic of a request, or why it has no offsets.
+type named struct {
+	name string
+	code kafka.ErrorCode
+}
+
+// named finds the topics that a request asks for.
+func (c *offsetFetchCall) named(q *kmsg.OffsetFetchRequestGroup) []named {
+	all := make([]named, len(q.Topics))
+	for i := range all {
+		all[i].name = q.Topics[i].Topic
+		if c.byID {
+			if topic, ok := c.img.TopicByID(kafka.TopicID(q.Topics[i].TopicID)); ok {
+				all[i].name = topic.Name
+			} else {
+				all[i].code = kafka.ErrUnknownTopicID
+			}
+		}
+	}
+	may := c.mayDescribe(func(yield func(string) bool) {
+		for i := range all {
+			if all[i].code == kafka.None && !yield(all[i].name) {
+				return
+			}
+		}
+	})
+	for i := range all {
+		if all[i].code == kafka.None && !may(all[i].name) {
+			all[i].code = kafka.ErrTopicAuthorizationFailed
+		}
+	}
+	return all
+}
+
 // asked are the offsets of the topics in a request.
-func (c *offsetFetchCall) asked(s *group.State, q *kmsg.OffsetFetchRequestGroup) []kmsg.OffsetFetchResponseGroupTopic {
+func (c *offsetFetchCall) asked(s *group.State, q *kmsg.OffsetFetchRequestGroup, topics []named) []kmsg.OffsetFetchResponseGroupTopic {
 	out := make([]kmsg.OffsetFetchResponseGroupTopic, 0, len(q.Topics))
 	for i := range q.Topics {
 		t := &q.Topics[i]
-		name, code := t.Topic, kafka.None
-		if c.byID {
-			if topic, ok := c.img.TopicByID(kafka.TopicID(t.TopicID)); ok {
-				name = topic.Name
-			} else {
-				code = kafka.ErrUnknownTopicID
-			}
-		}
-		if code == kafka.None && !c.a.authorize(c.r, OpDescribe, ResourceTopic, name) {
-			code = kafka.ErrTopicAuthorizationFailed
-		}
+		name, code := topics[i].name, topics[i].code
 		answer := kmsg.OffsetFetchResponseGroupTopic{Topic: name, TopicID: t.TopicID}
 		for _, n := range t.Partitions {
 			p := offsetFetched(n, group.Offset{At: -1, LeaderEpoch: -1})
@@ -122,11 +169,11 @@ func (c *offsetFetchCall) asked(s *group.State, q *kmsg.OffsetFetchRequestGroup)
 	return out
 }
 
-// all are all offsets of a group, by topic and partition.
-func (c *offsetFetchCall) all(offsets map[string]map[int32]group.Offset) []kmsg.OffsetFetchResponseGroupTopic {
+// all are all offsets of a group, by topic and partition, of topics that may be told.
+func (c *offsetFetchCall) all(offsets map[string]map[int32]group.Offset, may func(topic string) bool) []kmsg.OffsetFetchResponseGroupTopic {
 	out := []kmsg.OffsetFetchResponseGroupTopic{}
 	for name, partitions := range offsets {
-		if !c.a.authorize(c.r, OpDescribe, ResourceTopic, name) {
+		if !may(name) {
 			continue
 		}
 		answer := kmsg.OffsetFetchResponseGroupTopic{Topic: name}

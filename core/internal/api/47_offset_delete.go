@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/mortisemq/mortise/core/internal/group"
@@ -79,17 +81,16 @@ func (a *API) splitOffsetDelete(r *wire.Request, q *kmsg.OffsetDeleteRequest) *k
 
 // mergeOffsetDelete adds the coordinator's answer to what was refused before.
 func mergeOffsetDelete(resp, more *kmsg.OffsetDeleteResponse) {
+	at := make(map[string]int, len(resp.Topics))
+	for i, t := range slices.Backward(resp.Topics) { // the first of equals
+		at[t.Topic] = i
+	}
 	for _, t := range more.Topics {
-		merged := false
-		for i := range resp.Topics {
-			if resp.Topics[i].Topic == t.Topic {
-				resp.Topics[i].Partitions = append(resp.Topics[i].Partitions, t.Partitions...)
-				merged = true
-				break
-			}
+		if i, ok := at[t.Topic]; ok {
+			resp.Topics[i].Partitions = append(resp.Topics[i].Partitions, t.Partitions...)
+			continue
 		}
-		if !merged {
-			resp.Topics = append(resp.Topics, t)
-		}
+		at[t.Topic] = len(resp.Topics)
+		resp.Topics = append(resp.Topics, t)
 	}
 }

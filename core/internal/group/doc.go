@@ -29,8 +29,9 @@
 // may make groups is a matter of permission (READ on the group), members are bounded
 // by group.max.size and group.consumer.max.size, and groups without members go when
 // their offsets have expired (offsets.retention.minutes). Room coordinator shows how
-// many there are. What a client can hold without a record in the log is bounded here:
-// pendingMax.
+// many there are. Ids that are given out and never used are bounded by pendingMax. What a
+// classic member says is kept from its JoinGroup on, before a record says so: it is
+// bounded by the size of a request and, for all, by group.max.size, as in Kafka.
 //
 // Invariants:
 //   - A parked request (a Ticket) is answered exactly once.
