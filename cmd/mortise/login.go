@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -67,8 +68,8 @@ func (l *login) hint(err error, brokers []string) error {
 		return fmt.Errorf("%s has no login by SASL PLAIN; leave out --user and MORTISE_USER, or name another listener: %w", at, err)
 	case errors.As(err, &closed) && l.user == "":
 		return fmt.Errorf("%s wants a login, it seems: --user or MORTISE_USER says who you are, and MORTISE_PASSWORD or --password-file has the password: %w", at, err)
-	case errors.As(err, &closed):
-		return fmt.Errorf("%s closed the connection at the login of %s: its authenticator does not answer (`mortise health` tells), or this is no listener with SASL PLAIN: %w", at, l.user, err)
+	case l.user != "" && errors.Is(err, io.EOF):
+		return fmt.Errorf("%s closed the connection at the login of %s: its authenticator gives no answer (`mortise health` and the broker's log tell), may not say that this is a super user (super_users of the listener), or there is no SASL PLAIN here: %w", at, l.user, err)
 	case errors.Is(err, kerr.TopicAuthorizationFailed), errors.Is(err, kerr.GroupAuthorizationFailed), errors.Is(err, kerr.ClusterAuthorizationFailed):
 		return fmt.Errorf("%s may not do this on %s: %w", who(l.user), at, err)
 	}

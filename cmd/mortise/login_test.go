@@ -35,6 +35,9 @@ func TestLogin(t *testing.T) {
 	n, users := startGuarded(t)
 	at := n.Addr()
 	fails(t, at, "", output.ExitFailure, "wants a login, it seems: --user or MORTISE_USER", "topic", "list")
+	if r := run(t, at, "", "health"); r.code != output.ExitFailure || !strings.HasPrefix(r.out, "not healthy: 1 problem: login\n") || strings.Contains(r.out, "start a broker") {
+		t.Errorf("health without a login: %d %s", r.code, r.out)
+	}
 	fails(t, at, "", output.ExitUsage, "put it into MORTISE_PASSWORD or a file", "topic", "list", "--user", "admin")
 	fails(t, at, "", output.ExitUsage, "nosuch: no such file", "topic", "list", "--user", "admin", "--password-file", "nosuch")
 	fails(t, at, "", output.ExitUsage, "--password-file without --user", "topic", "list", "--password-file", users)
@@ -54,6 +57,17 @@ func TestLogin(t *testing.T) {
 	password := filepath.Join(t.TempDir(), "password")
 	write(t, password, "a\n")
 	must(t, at, "", "topic", "list", "--user", "admin", "--password-file", password)
+}
+
+// TestLoginWithoutAnAnswer holds that a login which nobody answers is no wrong password.
+func TestLoginWithoutAnAnswer(t *testing.T) {
+	n, _ := startGuarded(t)
+	must(t, "", "", "plugin", "disable", "users", "--override")
+	t.Setenv("MORTISE_PASSWORD", "a")
+	fails(t, n.Addr(), "", output.ExitFailure, "its authenticator gives no answer", "topic", "list", "--user", "admin")
+	if r := run(t, "", "", "health", "--admin", n.AdminAddr()); r.code != output.ExitFailure || !strings.Contains(r.out, "the authenticator users does not serve (disabled)") {
+		t.Errorf("%d\n%s", r.code, r.out)
+	}
 }
 
 // TestLoginWhereThereIsNone holds that a login at a listener without one says so.
