@@ -29,7 +29,7 @@ func TestContractsNeedNothing(t *testing.T) {
 
 // TestNoBroker: a program of plugins carries no broker around.
 func TestNoBroker(t *testing.T) {
-	for _, d := range dependencies(t, ".", "./host") {
+	for _, d := range dependencies(t, ".", "./host", "./sdktest", "./skeleton") {
 		for _, bad := range []string{"/raft", "memberlist", "kmsg", "mortise/core", "mortise/cluster"} {
 			if strings.Contains(d, bad) {
 				t.Errorf("the sdk pulls in %s", d)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/pbkdf2"
 	"crypto/sha256"
 	"encoding/base64"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mortisemq/mortise/sdk"
 	"github.com/mortisemq/mortise/sdk/host"
+	"github.com/mortisemq/mortise/sdk/plugin"
 	"github.com/mortisemq/mortise/sdk/sdktest"
 )
 
@@ -43,6 +45,23 @@ func TestBuiltinsKeepTheirContracts(t *testing.T) {
 				sdktest.Run(t, source, c.kind, c.name, c.config, kitFacts(c))
 			}
 		})
+	}
+}
+
+// TestAFileOfRulesKeepsItsContract changes the file under the plugin: Watch must tell.
+func TestAFileOfRulesKeepsItsContract(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	n := 0
+	change := func(context.Context) error {
+		n++
+		rules := fmt.Sprintf("rules:\n  - allow: [User:alice]\n    to: [read]\n    topic: [orders, changed-%d]\n", n)
+		return os.WriteFile(file, []byte(rules), 0o600)
+	}
+	if err := change(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range []sdktest.Source{sdktest.Values(builtins()...), sdktest.InProcess(builtins()...)} {
+		sdktest.Run(t, source, plugin.Authorizer, "rules", fmt.Sprintf(`{"file":%q}`, file), sdktest.Facts{Change: change})
 	}
 }
 
