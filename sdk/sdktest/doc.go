@@ -34,4 +34,6 @@
 //
 // One Check runs its cases one after another; several Checks may run at once, but the
 // counts of goroutines and memory of Values and InProcess then disturb each other.
+//
+// Lock order: journal.mu alone; it covers memory only.
 package sdktest
