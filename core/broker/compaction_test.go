@@ -140,44 +140,6 @@ func checkCompacted(ctx context.Context, t *testing.T, b *brokertest.Broker, las
 	}
 }
 
-// A group committed an offset whose record compaction took away: it goes on at the next
-// one that is there, and not with empty answers for ever.
-func TestCOMP01GroupGoesOnBehindACompactedOffset(t *testing.T) {
-	b, manual := compactedBroker(t, vfs.NewMem())
-	b.CreateTopic("c", 1, compactedTopic())
-	fillCompacted(t, b, "c", 1, 300)
-	var o kadm.Offsets
-	o.AddOffset("c", 0, 50, -1)
-	if err := kadm.NewClient(b.Client()).CommitAllOffsets(t.Context(), "g", o); err != nil {
-		t.Fatal(err)
-	}
-	manual.Advance(2 * compactionTick)
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
-	defer stop()
-	committed, err := kadm.NewClient(b.Client()).FetchOffsets(ctx, "g")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, _ := committed.Lookup("c", 0)
-	c := b.Client(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{"c": {0: kgo.NewOffset().At(at.At)}}))
-	first, last := int64(-1), map[string]string{}
-	for len(last) < 10 || last["key 9"] != "value 299" {
-		fetches := c.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			t.Fatalf("after %v: %v", last, err)
-		}
-		fetches.EachRecord(func(r *kgo.Record) {
-			if first < 0 {
-				first = r.Offset
-			}
-			last[string(r.Key)] = string(r.Value)
-		})
-	}
-	if first <= 50 {
-		t.Errorf("the group went on at %d, but compaction took 50 away", first)
-	}
-}
-
 // tree is this module's core as paths and contents.
 func tree(t *testing.T) map[string]string {
 	t.Helper()

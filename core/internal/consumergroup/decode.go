@@ -107,6 +107,9 @@ func decodedMember(id string, v *kbin.Reader) *Member {
 		}
 		tags(t, nil)
 	})
+	if m.Classic != nil && len(m.Classic.Protocols) == 0 { // nobody joins with none, and the first is looked at
+		m.Classic = nil
+	}
 	return m
 }
 

@@ -1,6 +1,7 @@
 package consumergroup
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -53,4 +54,28 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%q %v became %q %v: %v", id, c, id2, c2, err)
 		}
 	})
+}
+
+// TestClassicMembersHaveProtocols reads a record of a classic member that has none, also
+// by not saying anything about it: it is no classic member, whose first protocol would be
+// looked at.
+func TestClassicMembersHaveProtocols(t *testing.T) {
+	m := newMember("m")
+	m.Topics, m.Classic = []string{"t"}, &Classic{SessionMS: 1}
+	c := setMember{m}
+	whole := c.Value()
+	tag := appendTag(nil, []byte{1, 0, 0, 0, 1, 1, 0})
+	bare := append(bytes.Clone(bytes.TrimSuffix(whole, tag)), 0)
+	if len(bare) >= len(whole) {
+		t.Fatalf("%x does not end in %x", whole, tag)
+	}
+	for _, value := range [][]byte{whole, bare} {
+		_, got, err := Decode(c.Key("g"), value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := got.(setMember).m; said.Classic != nil || len(said.Topics) != 1 {
+			t.Errorf("%x is %+v, want no classic member", value, said)
+		}
+	}
 }
