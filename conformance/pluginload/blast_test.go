@@ -219,3 +219,8 @@ func (w *world) ours() (all []string) {
 	}
 	return all
 }
+
+// forked says whether a child of a plugin lives.
+func (w *world) forked() bool {
+	return slices.ContainsFunc(w.ours(), func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), " 600") })
+}

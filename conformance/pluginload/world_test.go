@@ -41,10 +41,22 @@ const patience = time.Minute
 // built has the plugin in two versions.
 var built string
 
+// Names in the environment of a process that is a broker: its directory, and built.
+const beBroker, builtKey = "PLUGINLOAD_BROKER", "PLUGINLOAD_BUILT"
+
 // versions are those of the plugin's two binaries.
 var versions = [2]string{"1.0.0", "2.0.0"}
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(beBroker); dir != "" {
+		built = os.Getenv(builtKey)
+		w := &world{control: brokertest.NewControl("load"), dir: dir, timeout: patience}
+		if err := w.run(options{}); err != nil {
+			panic(err)
+		}
+		fmt.Println(w.Addr(open))
+		select {}
+	}
 	flag.Parse()
 	code := func() int {
 		dir, err := os.MkdirTemp("", "pl")
@@ -153,40 +165,48 @@ func start(t testing.TB, o options) *world {
 	if w.timeout == 0 {
 		w.timeout = patience
 	}
-	log := slog.New(slog.NewTextHandler(&w.notes, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if err := w.run(o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// run makes the broker and starts it.
+func (w *world) run(o options) error {
 	var catalogue []pluginhost.Spec
 	for name := range kinds {
 		catalogue = append(catalogue, w.spec(name, 0))
 	}
-	run := filepath.Join(dir, "run")
-	if err := os.Mkdir(run, 0o700); err != nil {
-		t.Fatal(err)
+	if err := os.Mkdir(w.runDir(), 0o700); err != nil {
+		return err
 	}
-	w.Broker, err = broker.New(broker.Options{FS: vfs.NewMem(), Log: log, NodeID: 1, LogDirs: []string{"/data"},
+	made, err := broker.New(broker.Options{FS: vfs.NewMem(), NodeID: 1, LogDirs: []string{"/data"},
+		Log:    slog.New(slog.NewTextHandler(&w.notes, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Static: config.Static{"log.retention.check.interval.ms": "20"},
 		Listeners: []broker.Listener{{Name: open, Address: "127.0.0.1:0"},
 			{Name: guarded, Address: "127.0.0.1:0", SASL: &broker.SASL{Mechanisms: []string{"PLAIN"}, Plugin: "authenticator"}}},
 		Control: w.control, Registrar: w.control, AdminAddress: "127.0.0.1:0",
 		Security: broker.Security{SuperUsers: []string{"User:ANONYMOUS"}, Plugins: []string{"decide", "push"}},
-		Plugins:  broker.Plugins{Catalogue: catalogue, RunDir: run, Bake: o.bake}})
-	if err == nil {
-		err = w.Start(context.Background())
-	}
+		Plugins:  broker.Plugins{Catalogue: catalogue, RunDir: w.runDir(), Bake: o.bake}})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	t.Cleanup(func() { w.stop(run) })
-	return w
+	w.Broker = made
+	return made.Start(context.Background())
 }
 
+// runDir is where the plugins have their directories.
+func (w *world) runDir() string { return filepath.Join(w.dir, "run") }
+
 // stop ends the broker; nothing may be left of its plugins.
-func (w *world) stop(run string) {
+func (w *world) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := w.Close(ctx); err != nil {
 		w.t.Errorf("stop: %v", err)
 	}
-	if left, _ := os.ReadDir(run); len(left) > 0 {
+	if left, _ := os.ReadDir(w.runDir()); len(left) > 0 {
 		w.t.Errorf("left in the run directory: %v", left)
 	}
 	if left := w.ours(); len(left) > 0 {

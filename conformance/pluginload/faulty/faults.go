@@ -96,17 +96,32 @@ func (f faultFile) do(ctx context.Context) (lie bool, err error) {
 	case "leak":
 		keep(leakBytes)
 	case "fork":
-		// Its name tells the test whose it is.
-		child := &exec.Cmd{Path: "/bin/sleep", Args: []string{string(f), "600"}}
-		child.Stderr = os.Stderr
-		if err := child.Start(); err != nil {
+		if err := f.fork(); err != nil {
 			return false, err
 		}
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
+	case "linger":
+		if lingers.CompareAndSwap(false, true) {
+			return false, f.fork()
+		}
 	}
 	return false, nil
 }
+
+// lingers says that a child was started that stays.
+var lingers atomic.Bool
+
+// fork starts a child that stays.
+func (f faultFile) fork() error {
+	// Its name tells the test whose it is.
+	child := &exec.Cmd{Path: "/bin/sleep", Args: []string{string(f), forkedSeconds}}
+	child.Stderr = os.Stderr
+	return child.Start()
+}
+
+// forkedSeconds is how long a child stays.
+const forkedSeconds = "600"
 
 // noise writes what readers of logs stumble over.
 func noise() {
