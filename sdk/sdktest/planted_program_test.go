@@ -75,7 +75,11 @@ func runPlanted(name string) int {
 	case "another-order-each-time":
 		sdk.Serve(byStart(func() uint32 { return uint32(os.Getpid()) }))
 	case "leaves-files-open":
-		p.start = func(context.Context, plugin.Config) { _, _, _ = os.Pipe() }
+		var kept []*os.File // else the collector closes them
+		p.start = func(context.Context, plugin.Config) {
+			read, write, _ := os.Pipe()
+			kept = append(kept, read, write)
+		}
 	case "grows-in-its-process":
 		var kept [][]byte
 		p.assign = func(q question) {
