@@ -98,7 +98,7 @@ func (a *app) health(ctx context.Context, protocol bool) *healthView {
 	hosts := a.seedHosts()
 	if protocol {
 		if found, err := a.askBrokers(ctx, v); err != nil {
-			v.add("unreachable", a.reached(err).Error(), "start a broker, or look at why it does not answer")
+			v.addUnreached(a, err)
 		} else {
 			hosts, v.answered = found, true
 		}
@@ -109,6 +109,17 @@ func (a *app) health(ctx context.Context, protocol bool) *healthView {
 	})
 	v.Healthy = v.ProblemsTotal == 0
 	return v
+}
+
+// addUnreached notes why brokers could not be asked: nobody answers, or somebody does
+// who wants another login.
+func (v *healthView) addUnreached(a *app, err error) {
+	told := a.reached(err).Error()
+	if a.login.hint(err, a.brokers).Error() != err.Error() {
+		v.add("login", told, "log in, so that brokers can be asked too")
+		return
+	}
+	v.add("unreachable", told, "start a broker, or look at why it does not answer")
 }
 
 // seedHosts are the hosts of --brokers.

@@ -77,8 +77,9 @@ func pluginUpgradeCommand(a *app) *cobra.Command {
 		Long: `Change a plugin to the program at PATH, or the flags' config and limits; what is not
 given stays. Without PATH the digest is that of the program as it is now.
 
-The next version serves before the one before stops. For 30 s that stands by, and comes
-back by itself if the next one does worse; rollback goes back later too.`,
+The next version serves before the one before stops. For 30 s, while the next one is
+baking, that stands by, and comes back by itself if the next one does worse; rollback
+goes back later too.`,
 		Example: `  mortise plugin upgrade users --config users.json
   mortise plugin upgrade prefixes ./prefixpartitioner --dry-run`,
 		Args:              cobra.RangeArgs(1, 2),
@@ -196,7 +197,11 @@ func outcomeLine(name string, o *broker.PluginOutcome) string {
 	case p == nil:
 		return name + " is removed"
 	case p.Serves():
-		return fmt.Sprintf("%s is %s: %s %s %s, generation %d", name, p.State, p.Kind, p.Plugin, p.Version, p.Generation)
+		line := fmt.Sprintf("%s is %s: %s %s %s, generation %d", name, p.State, p.Kind, p.Plugin, p.Version, p.Generation)
+		if p.State == pluginhost.Baking {
+			line += "; what served before stands by, and comes back if this does worse"
+		}
+		return line
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", name, p.State, p.Reason), ": ")
 }
@@ -248,8 +253,10 @@ func (e *entryFlags) ask(a *app, c *cobra.Command, args []string, before *plugin
 // leave open: the name, the kind, which of its plugins.
 func (e *entryFlags) found(c *cobra.Command, name, path string, fields map[string]any) (string, error) {
 	switch {
-	case (path == "") == (e.builtin == ""):
-		return "", output.Usagef("write the PATH of a program, or --builtin NAME")
+	case path == "" && e.builtin == "":
+		return "", output.Usagef("write the PATH of a program, with a slash in it, such as ./%s, or --builtin NAME", name)
+	case path != "" && e.builtin != "":
+		return "", output.Usagef("write the PATH of a program or --builtin NAME, not both")
 	case e.kind != "" && !plugin.Kind(e.kind).Valid():
 		return "", output.Usagef("--kind %q; write one of %s", e.kind, strings.Join(kindNames(), ", "))
 	case path == "", name != "" && e.kind != "" && e.plugin != "":

@@ -78,7 +78,7 @@ func TestPluginLife(t *testing.T) {
 	fails(t, "", "", output.ExitFailure, "there is an entry prefixes", "plugin", "install", "prefixes", path, "--kind", "partitioner")
 	fails(t, "", "", output.ExitUsage, "nothing to change", "plugin", "upgrade", "prefixes")
 	fails(t, "", "", output.ExitFailure, `unknown field "nosuch"`, "plugin", "upgrade", "prefixes", "--config", `{"nosuch": 1}`)
-	says("baking: partitioner prefix", "upgrade", "prefixes", "--config", `{"separator": "-"}`)
+	says("generation 2; what served before stands by", "upgrade", "prefixes", "--config", `{"separator": "-"}`)
 	second := described(t, "prefixes")
 	if second.Generation <= first.Generation || second.Changed <= first.Changed || second.Entry.Timeout != first.Entry.Timeout || second.Errors != nil {
 		t.Errorf("%+v after %+v", second, first)
@@ -103,6 +103,9 @@ func TestPluginLife(t *testing.T) {
 	}
 	says("serving", "enable", "prefixes")
 	says("prefixes", "list")
+	if r := run(t, "", "", "plugin", "logs", "murmur2"); r.err != nil || r.out != "" || !strings.Contains(r.errs, "murmur2 has written nothing") {
+		t.Errorf("logs of who wrote nothing: %+v", r)
+	}
 	must(t, "", "", "plugin", "logs", "prefixes", "-n", "3")
 	says("removed", "remove", "prefixes")
 	says("prefix is serving: partitioner prefix", "install", path) // the program says the rest
@@ -219,9 +222,8 @@ func TestPluginCommandLines(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"plugin", "wants a sub-command"},
 		{"plugin install", "between 1 and 2 arg"},
-		{"plugin install x", "write the PATH of a program, or --builtin"},
-		{"plugin install x /p --builtin y", "write the PATH of a program, or --builtin"},
-		{"plugin install x", "write the PATH of a program, or --builtin"},
+		{"plugin install x", "write the PATH of a program, with a slash in it, such as ./x, or --builtin NAME"},
+		{"plugin install x /p --builtin y", "not both"},
 		{"plugin check", "write the path of a program, or --builtin"},
 		{"plugin check x --builtin y", "write the path of a program, or --builtin"},
 		{"plugin check --builtin murmur2", `no built-in "murmur2"`},

@@ -186,7 +186,7 @@ func entryFacts(f *facts, s *pluginhost.Spec) {
 	case s.Builtin != "":
 		f.add("runs", "compiled in: "+s.Builtin)
 	case s.Path != "":
-		f.add("runs", s.Path+" "+strings.Join(s.Args, " "))
+		f.add("runs", strings.Join(append([]string{s.Path}, s.Args...), " "))
 	}
 	f.add("plugin", s.Plugin)
 	for _, platform := range slices.Sorted(maps.Keys(s.SHA256)) {
@@ -288,6 +288,9 @@ func pluginLogsCommand(a *app) *cobra.Command {
 				page.Lines = page.Lines[n-last:]
 			}
 			return a.printer().Value(page, func(w writer) error {
+				if len(page.Lines) == 0 {
+					fmt.Fprintf(a.err, "%s has written nothing on broker %d\n", args[0], d.list.Broker)
+				}
 				for _, l := range page.Lines {
 					fmt.Fprintf(w, "%s #%d %s\n", l.Time.Format(time.RFC3339), l.Generation, l.Text)
 				}

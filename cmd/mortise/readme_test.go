@@ -19,14 +19,19 @@ func TestReadme(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "go.mod"), "module std\n")
 	write(t, filepath.Join(from, "a/b.go"), "package b\n")
+	checkout, err := filepath.Abs("../..") // where a reader is
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir())
 	if err := os.Symlink(n.DataDir(), "mortise-data"); err != nil {
 		t.Fatal(err)
 	}
-	for i, block := range fenced(text, "yaml") {
-		name := "mortise.yaml"
-		if i > 0 { // part of another broker's file
-			name = "other.yaml"
+	for _, block := range fenced(text, "yaml") {
+		first, _, _ := strings.Cut(block, "\n")
+		name, named := strings.CutPrefix(first, "# ")
+		if !named {
+			t.Fatalf("%q does not name the file", first)
 		}
 		write(t, name, block)
 		must(t, at, "", "config", "check", "--config", name)
@@ -43,6 +48,9 @@ func TestReadme(t *testing.T) {
 		}
 		var args []string
 		for _, arg := range line.args {
+			if arg == "." {
+				arg = checkout
+			}
 			args = append(args, globbed(t, strings.ReplaceAll(arg, "$(go env GOROOT)/src", from))...)
 		}
 		if args[0] == "serve" { // a node runs already
