@@ -118,6 +118,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"canary fails":     {make: func(p *fakeProcess) { p.assign = func(r *partitioner.Request, out []int32) { out[0] = r.Partitions } }, want: ErrCanary, text: "partition 4093 of 4093"},
 		"canary too short": {make: func(p *fakeProcess) { p.assign = func(_ *partitioner.Request, out []int32) { out[0] = 0 } }, want: ErrBadAnswer, text: "key 1 of 64 has no partition"},
 		"canary hangs":     {make: func(p *fakeProcess) { p.fault(hang) }, want: ErrTimeout, text: "canary: no answer within 2s"},
+		"canary hangs for long": {spec: func(s *Spec) { s.Timeout = Duration(7 * time.Second) }, make: func(p *fakeProcess) { p.fault(hang) },
+			want: ErrTimeout, text: "canary: no answer within 7s"},
 		"lets all in": {kind: plugin.Authenticator, make: func(p *fakeProcess) {
 			p.features = []string{auth.FeaturePassword}
 			p.verify = func(p *auth.Peer, u string) (auth.Result, error) {

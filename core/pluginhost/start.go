@@ -77,7 +77,7 @@ func (s *slot) bringUp(ctx context.Context, g *generation, before *generation) e
 	return take(ctx, append(g.looks(),
 		step{"configure", configureMax, func(ctx context.Context) error { return s.configure(ctx, g) }},
 		step{"rules", rulesMax, func(ctx context.Context) error { return s.push(ctx, g) }},
-		step{"canary", canaryMax, func(ctx context.Context) error { return s.canary(ctx, g, before) }}))
+		step{"canary", g.spec.firstAnswer(), func(ctx context.Context) error { return s.canary(ctx, g, before) }}))
 }
 
 // take takes steps until one fails.

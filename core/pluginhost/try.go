@@ -48,7 +48,7 @@ func (h *Host) trial(g *generation) []step {
 	}
 	return append(g.looks(),
 		step{"configure", configureMax, func(ctx context.Context) error { return now.configure(ctx, g) }},
-		step{"canary", canaryMax, func(ctx context.Context) error { return now.canary(ctx, g, nil) }})
+		step{"canary", g.spec.firstAnswer(), func(ctx context.Context) error { return now.canary(ctx, g, nil) }})
 }
 
 // lastWords are the last lines of a journal as the end of an error.
