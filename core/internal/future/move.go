@@ -167,7 +167,7 @@ func (v *move) finish() error {
 	}
 	v.dir.RemoveFuture(v.known)
 	v.m.metrics.swaps.Add(1)
-	if _, err := v.copied.Sync(); err != nil { // the partition is in this directory now, and goes offline with it
+	if _, err := v.copied.Sync(); err != nil && !errors.Is(err, commitlog.ErrClosed) { // the partition is in this directory now, and goes offline with it
 		v.dir.Failed("sync after the move of "+tp.String(), err)
 		return errDone
 	}

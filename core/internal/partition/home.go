@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/internal/logdir"
@@ -18,6 +19,7 @@ type home struct {
 	dir     *logdir.Dir    // nil: no directory was online
 	log     *commitlog.Log // nil: it could not be opened
 	pending logdir.Pending
+	removed sync.Once // when the partition has left
 }
 
 // newHome makes a home. Nobody knows it yet.

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -29,6 +30,7 @@ type Partition struct {
 	parts     *Parts
 	purgatory *purgatory.Purgatory
 	home      atomic.Pointer[home] // never nil
+	leaving   atomic.Pointer[home] // where it was, while that is not removed; nil: nowhere
 
 	role   atomic.Pointer[Role] // never nil
 	config atomic.Pointer[Config]
@@ -154,6 +156,10 @@ func (p *Partition) Close(clean bool) error {
 // its name.
 func (p *Partition) Delete() error {
 	p.resign()
+	var left error
+	if old := p.leaving.Load(); old != nil {
+		left = old.remove()
+	}
 	h := p.at()
 	if h.dir != nil {
 		h.dir.Remove(p.tp)
@@ -161,7 +167,7 @@ func (p *Partition) Delete() error {
 	if h.log == nil {
 		return nil
 	}
-	if err := h.withReserve(h.log.Delete); err != nil {
+	if err := errors.Join(left, h.withReserve(h.log.Delete)); err != nil {
 		return fmt.Errorf("%s: delete: %w", p.tp, err)
 	}
 	return nil

@@ -16,7 +16,10 @@ import (
 // called. That may be done when the copy is durable under its new name: until then a
 // power failure may leave the old one as the only one that is whole.
 //
-// It holds appends up for as long as rest takes, and a rename.
+// It holds appends up for as long as rest takes, and a rename. A partition that is deleted
+// removes the old log itself, if remove was not called: another partition of its name may
+// have the folder from then on. Until the old log is gone the partition does not move
+// again (ErrChanged).
 func (p *Partition) Replace(copied *commitlog.Log, dir *logdir.Dir, rest func(from *commitlog.Log) error) (remove func() error, err error) {
 	old, err := p.replace(copied, dir, rest)
 	if err != nil {
@@ -36,8 +39,11 @@ func (p *Partition) replace(copied *commitlog.Log, dir *logdir.Dir, rest func(fr
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old := p.at()
-	if p.gone {
+	switch {
+	case p.gone:
 		return nil, commitlog.ErrClosed
+	case p.leaving.Load() != nil:
+		return nil, commitlog.ErrChanged
 	}
 	if err := rest(old.log); err != nil {
 		return nil, err
@@ -46,19 +52,25 @@ func (p *Partition) replace(copied *commitlog.Log, dir *logdir.Dir, rest func(fr
 		return nil, err
 	}
 	next := newHome(p, dir, copied)
+	p.leaving.Store(old)
 	p.home.Store(next)
 	dir.Add(next)
 	return old, nil
 }
 
 // remove ends a home that the partition has left: when everybody was answered who
-// waits for a flush there, the log is deleted.
-func (h *home) remove() error {
-	last := make(synced, 1)
-	h.dir.Syncer.Wait(&h.pending, h.log.EndOffset(), last)
-	<-last
-	h.dir.Remove(h.p.tp)
-	return h.withReserve(h.log.Delete)
+// waits for a flush there, the log is deleted. The first call does it, and any other
+// waits for that; it is over before another partition gets the folder's name.
+func (h *home) remove() (err error) {
+	h.removed.Do(func() {
+		last := make(synced, 1)
+		h.dir.Syncer.Wait(&h.pending, h.log.EndOffset(), last)
+		<-last
+		h.dir.Remove(h.p.tp)
+		err = h.withReserve(h.log.Delete)
+		h.p.leaving.Store(nil)
+	})
+	return err
 }
 
 // synced is told when a flush is over.
