@@ -116,7 +116,7 @@ func runSection(t *testing.T, n *nodetest.Node, title, home string) string {
 	c := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", script)
 	c.Dir = filepath.Join(home, "work")
 	c.Env = append(os.Environ(), "HOME="+home, "PATH="+filepath.Join(home, "bin")+":"+os.Getenv("PATH"),
-		"MORTISE_BROKERS="+n.Addr(), "MORTISE_ADMIN="+n.AdminAddr(), "MORTISE_ADMIN_TOKEN="+adminToken(t, n))
+		"MORTISE_BROKERS="+n.Addr(), "MORTISE_ADMIN="+n.AdminAddr())
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GOFLAGS"} { // of the home of the tests
 		value, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
 		if err != nil {
@@ -129,14 +129,4 @@ func runSection(t *testing.T, n *nodetest.Node, title, home string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return string(out)
-}
-
-// adminToken is what the node lets plugins be changed with.
-func adminToken(t *testing.T, n *nodetest.Node) string {
-	t.Helper()
-	token, err := os.ReadFile(filepath.Join(n.DataDir(), "admin.token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(bytes.TrimSpace(token))
 }
