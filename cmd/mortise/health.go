@@ -37,6 +37,7 @@ type healthView struct {
 	NotKnown string `json:"not_known,omitempty"`
 
 	answered bool // brokers have told by the protocol what they can
+	noDirs   bool // but not of their log directories, which not everybody may see
 }
 
 // logDirView is one log directory. Sizes are bytes of its disk; -1: not known.
@@ -158,7 +159,11 @@ func (a *app) askHealth(ctx context.Context, v *healthView, hosts []string) {
 		}
 	}
 	if len(silent) > 0 {
-		v.NotKnown = "recovery and failed cleanings: no admin listener at " + strings.Join(silent, ", ") + "; --admin or MORTISE_ADMIN names another"
+		what := "recovery and failed cleanings"
+		if v.noDirs {
+			what = "log directories, " + what
+		}
+		v.NotKnown = what + ": no admin listener at " + strings.Join(silent, ", ") + "; --admin or MORTISE_ADMIN names another"
 	}
 }
 
@@ -173,12 +178,15 @@ func (v *healthView) addReport(address string, h *broker.HealthReport) {
 		v.Partitions += h.Partitions
 		v.UnderReplicated += h.UnderReplica
 		v.Offline += h.Offline
+	}
+	toldDirs := v.answered && !v.noDirs
+	if !toldDirs {
 		for _, d := range h.LogDirs {
 			v.LogDirs = append(v.LogDirs, logDirView{Broker: h.Broker, Path: d.Path, TotalBytes: d.TotalBytes, AvailableBytes: d.AvailableBytes, Offline: d.Offline})
 		}
 	}
 	for _, p := range h.Problems {
-		if v.answered && slices.Contains([]string{"under-replicated", "log-dir-offline", "disk-full"}, p.Kind) {
+		if v.answered && p.Kind == "under-replicated" || toldDirs && (p.Kind == "log-dir-offline" || p.Kind == "disk-full") {
 			continue
 		}
 		v.add(p.Kind, fmt.Sprintf("broker %d: %s", h.Broker, p.What), p.Advice)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/mortisemq/mortise/core/broker"
 )
@@ -30,6 +32,10 @@ func (a *app) askBrokers(ctx context.Context, v *healthView) (hosts []string, er
 		}
 	}
 	dirs, err := admin.DescribeAllLogDirs(ctx, nil)
+	if errors.Is(err, kerr.ClusterAuthorizationFailed) {
+		v.noDirs = true // admin listeners tell of them
+		return hosts, nil
+	}
 	if err != nil && len(dirs) == 0 {
 		v.add("unreachable", fmt.Sprintf("log directories: %v", err), "look at why brokers do not answer")
 		return hosts, nil

@@ -54,9 +54,32 @@ func TestLogin(t *testing.T) {
 		t.Error(line)
 	}
 	must(t, "", "s3cret\n", "user", "add", "alice", users, "--no-scram")
+	must(t, at, "", "acl", "add", "User:alice", "read", "--topic", "orders")
 	password := filepath.Join(t.TempDir(), "password")
 	write(t, password, "a\n")
 	must(t, at, "", "topic", "list", "--user", "admin", "--password-file", password)
+	seesOwn(t, at)
+}
+
+// seesOwn holds that alice, who may read a topic and no more, is shown it and the health
+// of the cluster: what only others may ask comes from admin listeners.
+func seesOwn(t *testing.T, at string) {
+	t.Helper()
+	t.Setenv("MORTISE_USER", "alice")
+	t.Setenv("MORTISE_PASSWORD", "s3cret")
+	described := run(t, at, "", "topic", "describe", "orders", "-o", "json")
+	for described.err != nil && strings.Contains(described.err.Error(), "does not take the user alice") { // within a second it does
+		described = run(t, at, "", "topic", "describe", "orders", "-o", "json")
+	}
+	if described.err != nil {
+		t.Fatal(described.err)
+	}
+	if v := decode[[]topicView](t, described.out); len(v) != 1 || v[0].Partitions[0].Bytes <= 0 || v[0].Partitions[0].EndOffset != 1 {
+		t.Errorf("%+v", v)
+	}
+	if line := must(t, at, "", "health"); !strings.HasPrefix(line, "healthy") || !strings.Contains(line, " free of ") {
+		t.Error(line)
+	}
 }
 
 // TestLoginWithoutAnAnswer holds that a login which nobody answers is no wrong password.

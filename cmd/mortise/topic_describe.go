@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/mortisemq/mortise/cmd/internal/output"
@@ -48,7 +49,7 @@ type partitionView struct {
 	ISR         []int32 `json:"isr"`
 	StartOffset int64   `json:"start_offset"`
 	EndOffset   int64   `json:"end_offset"`
-	Bytes       int64   `json:"bytes"`
+	Bytes       int64   `json:"bytes"` // -1: not known
 	// Segments, LogDir and Cleaner come from the admin listener of the leader. Nil
 	// and empty: it did not answer, or for Cleaner that the topic is not compacted.
 	Segments *int         `json:"segments"`
@@ -174,11 +175,12 @@ func (a *app) describeTopics(ctx context.Context, admin *kadm.Client, details ka
 		return nil, err
 	}
 	sizes, err := admin.DescribeAllLogDirs(ctx, details.TopicsSet())
-	if err != nil {
+	if err != nil && !errors.Is(err, kerr.ClusterAuthorizationFailed) { // who may describe a topic need not see the brokers' disks
 		return nil, err
 	}
 	configs, err := admin.DescribeTopicConfigs(ctx, names...)
-	if err != nil {
+	noConfigs := errors.Is(err, kerr.TopicAuthorizationFailed)
+	if err != nil && !noConfigs {
 		return nil, err
 	}
 	groups, err := topicGroups(ctx, admin, ends)
@@ -205,6 +207,9 @@ func (a *app) describeTopics(ctx context.Context, admin *kadm.Client, details ka
 			v.Partitions = append(v.Partitions, view)
 		}
 		a.lookInside(ctx, &v, brokers)
+		if noConfigs {
+			v.NotKnown = strings.TrimPrefix(v.NotKnown+"; configs are not known: that needs the operation describe-configs", "; ")
+		}
 		views = append(views, v)
 	}
 	return views, nil
@@ -227,14 +232,22 @@ func changedConfigs(configs kadm.ResourceConfigs, topic string) []configView {
 	return views
 }
 
-// leaderSize is what the partition takes on its leader's disk.
+// leaderSize is what the partition takes on its leader's disk; -1: not known.
 func leaderSize(sizes kadm.DescribedAllLogDirs, p kadm.PartitionDetail) int64 {
 	for _, dir := range sizes[p.Leader] {
 		if found, ok := dir.Topics.Lookup(p.Topic, p.Partition); ok {
 			return found.Size
 		}
 	}
-	return 0
+	return -1
+}
+
+// sizeOf is a size for people.
+func sizeOf(n int64) string {
+	if n < 0 {
+		return "-"
+	}
+	return output.Bytes(n)
 }
 
 func (v topicView) print(w writer) error {
@@ -246,7 +259,7 @@ func (v topicView) print(w writer) error {
 	for _, p := range v.Partitions {
 		rows = append(rows, []string{
 			fmt.Sprint(p.Partition), fmt.Sprint(p.Leader), fmt.Sprint(p.LeaderEpoch), ids(p.Replicas), ids(p.ISR),
-			fmt.Sprint(p.StartOffset), fmt.Sprint(p.EndOffset), output.Bytes(p.Bytes), segments(p.Segments), p.Cleaner.String(), p.Error,
+			fmt.Sprint(p.StartOffset), fmt.Sprint(p.EndOffset), sizeOf(p.Bytes), segments(p.Segments), p.Cleaner.String(), p.Error,
 		})
 	}
 	return output.Table(w, []string{"PARTITION", "LEADER", "EPOCH", "REPLICAS", "ISR", "START", "END", "SIZE", "SEGMENTS", "CLEANED", ""}, rows)

@@ -59,6 +59,9 @@ func (a *app) lookInside(ctx context.Context, v *topicView, brokers kadm.BrokerD
 			p := &v.Partitions[at]
 			p.Segments, p.LogDir = &inside.Segments, inside.LogDir
 			p.Error = cmp.Or(p.Error, inside.Offline)
+			if p.Bytes < 0 {
+				p.Bytes = inside.SizeBytes
+			}
 			if c := inside.Cleaner; c != nil {
 				p.Cleaner = &cleanerView{CleanedTo: c.CleanedTo, DirtyBytes: c.DirtyBytes, Failed: c.Failed}
 			}
