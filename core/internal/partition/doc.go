@@ -21,6 +21,8 @@
 //   - The high watermark never goes back while the broker runs, and never passes
 //     the log end.
 //   - An append happens only under the role it was admitted with.
+//   - When Delete returns, no folder has the partition's name, and nobody removes one:
+//     the log that a move left is gone, too.
 //   - After its log directory failed, a partition answers KAFKA_STORAGE_ERROR
 //     until the broker starts again.
 //
