@@ -34,6 +34,7 @@ func TestKilledBrokerLeavesNoOrphan(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
+	defer child.Process.Kill() //nolint:errcheck // it is dead already unless the test failed
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}

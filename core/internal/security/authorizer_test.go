@@ -57,11 +57,14 @@ func (s *policyStub) AuthorizeByResourceType(context.Context, *auth.Client, auth
 }
 
 func (s *policyStub) Watch(ctx context.Context, send func(auth.Event) error) error {
+	s.mu.Lock()
+	news := s.news
+	s.mu.Unlock()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case e, ok := <-s.news:
+		case e, ok := <-news:
 			if !ok {
 				return errors.New("the stream broke")
 			}

@@ -69,7 +69,7 @@ func TestNewsEndWhatIsRemembered(t *testing.T) {
 		s.set(func() { s.verdicts["a"] = auth.Deny })
 		close(s.news)
 		synctest.Wait()
-		s.news = make(chan auth.Event)
+		s.set(func() { s.news = make(chan auth.Event) })
 		time.Sleep(watchPauseMin)
 		s.news <- auth.Event{Epoch: 9}
 		synctest.Wait()
