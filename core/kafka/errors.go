@@ -75,8 +75,10 @@ const (
 	ErrStaleBrokerEpoch                   ErrorCode = 77
 	ErrOffsetNotAvailable                 ErrorCode = 78
 	ErrMemberIDRequired                   ErrorCode = 79
+	ErrPreferredLeaderNotAvailable        ErrorCode = 80
 	ErrGroupMaxSizeReached                ErrorCode = 81
 	ErrFencedInstanceID                   ErrorCode = 82
+	ErrEligibleLeadersNotAvailable        ErrorCode = 83
 	ErrElectionNotNeeded                  ErrorCode = 84
 	ErrNoReassignmentInProgress           ErrorCode = 85
 	ErrGroupSubscribedToTopic             ErrorCode = 86
@@ -175,8 +177,10 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrStaleBrokerEpoch:                   {"STALE_BROKER_EPOCH", "Broker epoch has changed."},
 	ErrOffsetNotAvailable:                 {"OFFSET_NOT_AVAILABLE", "The leader high watermark has not caught up from a recent leader election so the offsets cannot be guaranteed to be monotonically increasing."},
 	ErrMemberIDRequired:                   {"MEMBER_ID_REQUIRED", "The group member needs to have a valid member id before actually entering a consumer group."},
+	ErrPreferredLeaderNotAvailable:        {"PREFERRED_LEADER_NOT_AVAILABLE", "The preferred leader was not available."},
 	ErrGroupMaxSizeReached:                {"GROUP_MAX_SIZE_REACHED", "The group has reached its maximum size."},
 	ErrFencedInstanceID:                   {"FENCED_INSTANCE_ID", "The broker rejected this static consumer since another consumer with the same group.instance.id has registered with a different member.id."},
+	ErrEligibleLeadersNotAvailable:        {"ELIGIBLE_LEADERS_NOT_AVAILABLE", "Eligible topic partition leaders are not available."},
 	ErrElectionNotNeeded:                  {"ELECTION_NOT_NEEDED", "Leader election not needed for topic partition."},
 	ErrNoReassignmentInProgress:           {"NO_REASSIGNMENT_IN_PROGRESS", "No partition reassignment is in progress."},
 	ErrGroupSubscribedToTopic:             {"GROUP_SUBSCRIBED_TO_TOPIC", "Deleting offsets of a topic is forbidden while the consumer group is actively subscribed to it."},

@@ -54,6 +54,7 @@ func (a *API) entries() []entry {
 		{36, 0, 2, 0, a.saslAuthenticate},
 		{37, 0, 3, 0, a.createPartitions},
 		{42, 0, 3, 0, a.deleteGroups},
+		{43, 0, 2, 0, a.electLeaders},
 		{44, 0, 1, 0, a.incrementalAlterConfigs},
 		{45, 0, 1, 0, a.alterPartitionReassignments},
 		{46, 0, 0, 0, a.listPartitionReassignments},
