@@ -25,9 +25,14 @@ plugin_walkthrough() {
     go test -count=1 -v ./sdk/skeleton && go test -count=1 -v ./cmd/mortise -run TestSDKReadme
 }
 
+plugin_builtins() {
+  cd "$here/.." && KIT_PROGRAMS=all go test -count=1 -v ./cmd/mortise -run TestBuiltinsKeepTheirContracts
+}
+
 plugins_steps() {
   must install-plugins install_plugins
   step plugins-python plugin_python_tests
   step plugins-examples plugin_examples
+  step plugins-builtins plugin_builtins
   step plugins-walkthrough plugin_walkthrough
 }
