@@ -30,7 +30,9 @@ var targets = []struct {
 	{"broker", func(t *testing.T) func() (net.Conn, error) {
 		return brokertest.Start(t, brokertest.Options{Loopback: true, Static: static}).Dial
 	}},
-	{"node", func(t *testing.T) func() (net.Conn, error) { return nodetest.Start(t, nodetest.Options{Static: static}).Dial }},
+	{"node", func(t *testing.T) func() (net.Conn, error) {
+		return nodetest.Start(t, nodetest.Options{Static: static}).Dial
+	}},
 }
 
 // TestTranscripts plays every transcript and compares with what a real Kafka 4.4 answered.
