@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mortisemq/mortise/core/internal/admin"
+	"github.com/mortisemq/mortise/core/internal/partitioning"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/pluginhost"
 	"github.com/mortisemq/mortise/sdk/plugin"
@@ -24,11 +25,10 @@ type wanted struct {
 // wanted are all entries of this broker: those of the settings and what is compiled
 // in, and the cluster's over them.
 func (p *plugins) wanted() []wanted {
-	own := p.b.options.Plugins
 	var all []wanted
-	for i, spec := range own.entries() {
+	for i, spec := range p.own {
 		from := admin.FromBuiltin
-		if i < len(own.Catalogue) {
+		if i < len(p.b.options.Plugins.Catalogue) {
 			from = admin.FromSettings
 		}
 		all = append(all, wanted{spec: spec, from: from})
@@ -119,7 +119,7 @@ func (p *plugins) uses() *uses {
 		}
 		values := img.Config(r)
 		if check := values["mortise.partitioner.check"]; check == "count" || check == "reject" {
-			u.topic(use{plugin.Partitioner, cmp.Or(values["mortise.partitioner"], "murmur2")}, r.Name)
+			u.topic(use{plugin.Partitioner, cmp.Or(values["mortise.partitioner"], partitioning.DefaultPartitioner)}, r.Name)
 		}
 		for name := range strings.SplitSeq(values["mortise.retention.plugin"], ",") {
 			if name = strings.TrimSpace(name); name != "" {

@@ -41,6 +41,7 @@ const pluginsStart = 15 * time.Second
 // plugins keeps the supervisor's entries as settings and the cluster say.
 type plugins struct {
 	b      *Broker
+	own    []pluginhost.Spec // Plugins.entries, which cost an instance of each built-in
 	host   *pluginhost.Host
 	cancel context.CancelFunc
 	stop   func()        // ends the watching of the image
@@ -72,7 +73,7 @@ func (b *Broker) startPlugins(ctx context.Context) {
 // runPlugins begins to run what the catalogue says.
 func (b *Broker) runPlugins(ctx context.Context) {
 	o := &b.options
-	p := &plugins{b: b, wake: make(chan struct{}, 1), done: make(chan struct{}), first: make(chan struct{}),
+	p := &plugins{b: b, own: o.Plugins.entries(), wake: make(chan struct{}, 1), done: make(chan struct{}), first: make(chan struct{}),
 		applied: applied{fresh: make(chan struct{})},
 		host: pluginhost.New(pluginhost.Options{Builtins: o.Plugins.Builtins, Dir: o.Plugins.RunDir, Bake: o.Plugins.Bake,
 			AllowUnverified: o.Plugins.AllowUnverified, ClusterID: b.image().ClusterID, BrokerID: int32(o.NodeID),
