@@ -104,6 +104,13 @@ func of(c *wire.ConnInfo) *exchange {
 	return x
 }
 
+// endless says that the client of a connection is known once and for all: only who has
+// a session with an end, from whomever, may authenticate anew (as Kafka has it).
+func endless(c *wire.ConnInfo) bool {
+	i := c.Identity()
+	return i != nil && i.Until.IsZero()
+}
+
 // Handshake is the answer to SaslHandshake.
 type Handshake struct {
 	Code       kafka.ErrorCode
@@ -117,7 +124,7 @@ func (g *Gate) Handshake(c *wire.ConnInfo, mechanism string, version int16) Hand
 	l, x := g.listeners[c.Listener], of(c)
 	again := c.Identity() != nil
 	switch {
-	case l == nil, again && g.opt.MaxReauth() == 0:
+	case l == nil, endless(c):
 		return Handshake{Code: kafka.ErrIllegalSaslState}
 	case x.over:
 		return Handshake{Drop: fmt.Errorf("%w: a SaslHandshake after a refusal", ErrOrder)}
@@ -151,7 +158,7 @@ type Outcome struct {
 func (g *Gate) Authenticate(ctx context.Context, c *wire.ConnInfo, token []byte) Outcome {
 	l, x := g.listeners[c.Listener], of(c)
 	switch {
-	case l == nil, c.Identity() != nil && g.opt.MaxReauth() == 0:
+	case l == nil, endless(c):
 		return Outcome{Code: kafka.ErrIllegalSaslState, Message: "SaslAuthenticate request received after successful authentication"}
 	case x.mechanism == "" || x.over:
 		return Outcome{Drop: fmt.Errorf("%w: SaslAuthenticate without SaslHandshake", ErrOrder)}

@@ -117,6 +117,7 @@ func TestBadAnswersLetNobodyIn(t *testing.T) {
 		"an empty group":         with(func(r *auth.Result) { r.Groups = []string{""} }),
 		"too many groups":        with(func(r *auth.Result) { r.Groups = strings.Split(strings.Repeat("g,", groupsMax)+"g", ",") }),
 		"an expired credential":  with(func(r *auth.Result) { r.Lifetime = -1 }),
+		"one that is expiring":   with(func(r *auth.Result) { r.Lifetime = time.Millisecond - 1 }),
 	} {
 		t.Run(says, func(t *testing.T) {
 			conn := connection("SASL")
@@ -232,6 +233,33 @@ func TestAuthenticationAnew(t *testing.T) {
 		out := login(t, g, c, "\x00bob\x00secret")
 		if out.Code != kafka.ErrSaslAuthenticationFailed || !strings.Contains(out.Message, "Cannot change principals") || c.Identity().Principal != "User:alice" {
 			t.Fatalf("%+v for %s, want a refusal of another principal", out, c.Identity().Principal)
+		}
+	})
+}
+
+// A session that only the credential ends can be begun anew too, and no remembered
+// credential makes one without an end.
+func TestSessionThatTheCredentialEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &backend{answer: func(p *auth.Peer, user string, _ []byte) (auth.Result, error) {
+			r := p.Accepted(user)
+			r.Lifetime, r.CacheTTL = 1999*time.Microsecond, time.Hour
+			return r, nil
+		}}
+		g := gateOf(b, 0)
+		c := connection("SASL")
+		began := time.Now()
+		for range 20 { // with and without the authenticator
+			if out := login(t, g, c, "\x00alice\x00secret"); out.Code != kafka.None || out.Drop != nil {
+				t.Fatalf("%+v", out)
+			}
+			if left := c.Identity().Until.Sub(time.Now()); left <= 0 || left > time.Millisecond {
+				t.Fatalf("after %v the session lasts %v longer, want up to 1 ms", time.Since(began), left)
+			}
+			time.Sleep(300 * time.Microsecond)
+		}
+		if b.asked < 2 || b.asked > 10 {
+			t.Errorf("the authenticator was asked %d times of 20", b.asked)
 		}
 	})
 }

@@ -60,10 +60,11 @@ func (l *link) rules(p *policy) *auth.Matcher {
 	return p.matcher
 }
 
-// client is who asks, as the plugin may know it.
-func (l *link) client(c *wire.ConnInfo, i *wire.Identity, key int16) auth.Client {
+// client is who asks, as the plugin may know it. Pushed rules are matched here, so they
+// may name hosts whatever features the plugin has.
+func (l *link) client(c *wire.ConnInfo, i *wire.Identity, key int16, p *policy) auth.Client {
 	who := auth.Client{PrincipalType: i.Type, PrincipalName: i.Name, Groups: i.Groups, Listener: c.Listener, RequestKey: key}
-	if l.Has(auth.FeatureUsesHost) {
+	if l.Has(auth.FeatureUsesHost) || l.pushes(p) {
 		who.Host = c.Host()
 	}
 	return who
@@ -72,7 +73,7 @@ func (l *link) client(c *wire.ConnInfo, i *wire.Identity, key int16) auth.Client
 // decide is the link's verdict on one action; false: it can't be found out.
 func (l *link) decide(c *wire.ConnInfo, i *wire.Identity, key int16, op auth.Operation, t auth.ResourceType, name string) (auth.Verdict, bool) {
 	p := l.policy.Load()
-	who := l.client(c, i, key)
+	who := l.client(c, i, key, p)
 	if l.pushes(p) {
 		m := l.rules(p)
 		if m == nil {
@@ -141,7 +142,7 @@ func (l *link) deaf(p *policy, now time.Time) bool {
 // decideByType is the link's verdict on any resource of a type.
 func (l *link) decideByType(c *wire.ConnInfo, i *wire.Identity, key int16, op auth.Operation, t auth.ResourceType) (auth.Verdict, bool) {
 	p := l.policy.Load()
-	who := l.client(c, i, key)
+	who := l.client(c, i, key, p)
 	if l.pushes(p) {
 		m := l.rules(p)
 		if m == nil {
@@ -161,7 +162,7 @@ func (l *link) decideByType(c *wire.ConnInfo, i *wire.Identity, key int16, op au
 func (l *link) decideAll(c *wire.ConnInfo, i *wire.Identity, key int16, op auth.Operation, t auth.ResourceType,
 	names []string, open []int, answers []Answer) (abstained []int) {
 	p := l.policy.Load()
-	who := l.client(c, i, key)
+	who := l.client(c, i, key, p)
 	settle := func(n int, v auth.Verdict) {
 		switch v {
 		case auth.Allow:

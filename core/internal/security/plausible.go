@@ -30,15 +30,15 @@ func (g *Gate) plausible(l *Listener, r *auth.Result) error {
 		return fmt.Errorf("a principal of the type %.64q", r.PrincipalType)
 	case len(r.Groups) > groupsMax:
 		return fmt.Errorf("%d groups, want at most %d", len(r.Groups), groupsMax)
-	case r.Lifetime < 0:
+	case r.Lifetime < 0, r.Lifetime > 0 && r.Lifetime < time.Millisecond: // which clients would be told as 0, no end
 		return errors.New("a credential that has expired was accepted")
 	case principal == wire.Anonymous, r.PrincipalType == auth.GroupType, r.PrincipalName == auth.Wildcard, !l.SuperUsers && g.opt.Reserved(principal):
 		return fmt.Errorf("the principal %.64q, which this authenticator may not give", principal)
 	}
+	r.Lifetime = r.Lifetime.Truncate(time.Millisecond)
 	r.CacheTTL = min(max(r.CacheTTL, 0), auth.MaxAcceptTTL)
-	if r.Lifetime > 0 {
+	if r.Lifetime > 0 { // so that some of it is left when it is remembered
 		r.CacheTTL = min(r.CacheTTL, r.Lifetime)
 	}
-	r.Lifetime = r.Lifetime.Truncate(time.Millisecond)
 	return nil
 }

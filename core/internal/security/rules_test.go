@@ -54,6 +54,28 @@ func TestPushedRules(t *testing.T) {
 	})
 }
 
+// Rules that can't be used are not known: what they may deny is not for the next
+// authorizer to allow. Those that name hosts count whatever features the plugin has.
+func TestPushedRulesThatDeny(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deny := auth.Rule{Resource: auth.Topic, Name: "a", Pattern: auth.Literal, Principal: "User:alice", Host: "192.0.2.1", Operation: auth.OpRead, Permission: auth.PermissionDeny}
+		s, next := newStub(nil), newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Allow})
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features(auth.FeaturePush)}, Link{Name: "next", Authorizer: next, Has: features()})
+		alice := client("alice")
+		s.news <- auth.Event{Epoch: 1, Rules: make([]auth.Rule, auth.MaxRules+1)}
+		synctest.Wait()
+		if a.read(alice, "a") != Unknown {
+			t.Error("more rules than there may be allow something")
+		}
+		time.Sleep(time.Second) // until it is asked again
+		s.news <- auth.Event{Epoch: 2, Rules: []auth.Rule{deny}}
+		synctest.Wait()
+		if a.read(alice, "a") != No || a.read(alice, "b") != Yes {
+			t.Error("the rule of a host is not in force")
+		}
+	})
+}
+
 func TestStoredRulesReachThePluginInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStub(nil)

@@ -2,6 +2,7 @@ package security
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/mortisemq/mortise/sdk/auth"
@@ -12,7 +13,6 @@ const (
 	watchGrace    = 10 * time.Second // without news decisions are remembered for so long
 	watchPauseMin = 250 * time.Millisecond
 	watchPauseMax = 30 * time.Second
-	rulesMax      = 1 << 20 // of one plugin
 )
 
 // start watches the link's policy, and gives it the cluster's rules, until the
@@ -31,9 +31,9 @@ func (l *link) watch() {
 	for l.a.ctx.Err() == nil {
 		heard := false
 		err := l.Authorizer.Watch(l.a.ctx, func(e auth.Event) error {
-			first := !heard
-			heard = true
-			return l.hear(e, first)
+			err := l.hear(e, !heard)
+			heard = heard || err == nil
+			return err
 		})
 		if l.a.ctx.Err() != nil {
 			return
@@ -61,11 +61,12 @@ func (l *link) pause(d time.Duration) bool {
 }
 
 // hear takes news. first says that they are the first of a subscription: another
-// instance may count its epochs anew, so nothing that was remembered counts.
+// instance may count its epochs anew, so nothing that was remembered counts. Too many
+// rules are an error, as if none came: to go by some of them, or by none, could allow
+// what they deny.
 func (l *link) hear(e auth.Event, first bool) error {
-	if len(e.Rules) > rulesMax {
-		l.a.opt.Log.Error("authorizer pushed too many rules, they are not used", "name", l.Name, "rules", len(e.Rules), "max", rulesMax)
-		e.Rules = []auth.Rule{}
+	if len(e.Rules) > auth.MaxRules {
+		return fmt.Errorf("%d rules were pushed, want at most %d", len(e.Rules), auth.MaxRules)
 	}
 	var pushed *auth.Matcher
 	if e.Rules != nil {
