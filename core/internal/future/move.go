@@ -16,7 +16,7 @@ type after int8
 
 const (
 	again after = iota
-	later       // when the disk had time
+	later       // when the disk had time, or the log of the move before is gone
 	over
 )
 
@@ -92,6 +92,8 @@ func (v *move) open() error {
 func (v *move) turn() after {
 	err := v.step()
 	switch {
+	case errors.Is(err, errDone): // before all else: the copy is the partition's log now
+		return over
 	case v.cancelled.Load():
 		v.remove()
 		return over
@@ -100,8 +102,8 @@ func (v *move) turn() after {
 		return over
 	case err == nil:
 		return again
-	case errors.Is(err, errDone):
-		return over
+	case errors.Is(err, partition.ErrLeaving):
+		return later
 	}
 	return v.fault(err)
 }
@@ -158,7 +160,7 @@ func (v *move) finish() error {
 	var source sourceError
 	switch {
 	case err == nil:
-	case errors.Is(err, errBehind), errors.Is(err, commitlog.ErrChanged), errors.As(err, &source):
+	case errors.Is(err, errBehind), errors.Is(err, commitlog.ErrChanged), errors.Is(err, partition.ErrLeaving), errors.As(err, &source):
 		return err
 	case errors.Is(err, commitlog.ErrClosed):
 		return sourceError{err}

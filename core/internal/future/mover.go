@@ -22,7 +22,8 @@ const (
 	turnBytes = 1 << 20
 	// lastMax is the most that is copied while appends wait.
 	lastMax = 256 << 10
-	// retryAfter is how long a move waits for a disk that is full.
+	// retryAfter is how long a move waits for a disk that is full, or for the end of the
+	// move before.
 	retryAfter = time.Second
 )
 
@@ -76,7 +77,7 @@ func New(o Options) *Mover {
 			copied:   o.Metrics.Counter("mortise_future_copied_bytes_total", "Bytes copied between log directories."),
 			swaps:    o.Metrics.Counter("mortise_future_swaps_total", "Copies that took the place of their log."),
 			failures: o.Metrics.Counter("mortise_future_failures_total", "Moves between log directories that were given up."),
-			retries:  o.Metrics.Counter("mortise_future_retries_total", "Turns of a move that found the disk full or no file handle."),
+			retries:  o.Metrics.Counter("mortise_future_retries_total", "Turns of a move that found the disk full, no file handle, or the log of the move before."),
 		}}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	return m

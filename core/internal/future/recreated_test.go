@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
@@ -30,8 +31,8 @@ func TestRecreatedPartitionKeepsItsLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := copyIn(a.FuturePath(tp))
-	if _, err := p.Replace(back, a, caughtUp); !errors.Is(err, commitlog.ErrChanged) {
-		t.Errorf("back to where the old log still is: %v, want %v", err, commitlog.ErrChanged)
+	if _, err := p.Replace(back, a, caughtUp); !errors.Is(err, partition.ErrLeaving) {
+		t.Errorf("back to where the old log still is: %v, want %v", err, partition.ErrLeaving)
 	}
 	if err := back.Delete(); err != nil {
 		t.Fatal(err)

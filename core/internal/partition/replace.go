@@ -19,7 +19,7 @@ import (
 // It holds appends up for as long as rest takes, and a rename. A partition that is deleted
 // removes the old log itself, if remove was not called: another partition of its name may
 // have the folder from then on. Until the old log is gone the partition does not move
-// again (ErrChanged).
+// again (ErrLeaving).
 func (p *Partition) Replace(copied *commitlog.Log, dir *logdir.Dir, rest func(from *commitlog.Log) error) (remove func() error, err error) {
 	old, err := p.replace(copied, dir, rest)
 	if err != nil {
@@ -43,7 +43,7 @@ func (p *Partition) replace(copied *commitlog.Log, dir *logdir.Dir, rest func(fr
 	case p.gone:
 		return nil, commitlog.ErrClosed
 	case p.leaving.Load() != nil:
-		return nil, commitlog.ErrChanged
+		return nil, ErrLeaving
 	}
 	if err := rest(old.log); err != nil {
 		return nil, err
