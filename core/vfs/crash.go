@@ -66,27 +66,26 @@ func (o CrashOptions) file(f *memFile, seen map[memNode]memNode) *memFile {
 	if s, ok := seen[f]; ok {
 		return s.(*memFile)
 	}
-	image := slices.Clone(f.synced)
+	image := f.synced.snapshot()
 	for _, w := range f.pending {
 		if !o.keep() {
 			continue
 		}
-		if o.Torn && len(w.data) > 1 && o.Rand.IntN(2) == 0 {
-			w.data = w.data[:o.tear(w)]
-			if len(w.data) == 0 {
+		if o.Torn && w.n > 1 && o.Rand.IntN(2) == 0 {
+			if w = w.cut(o.tear(w)); w.n == 0 {
 				continue
 			}
 		}
-		image = w.apply(image)
+		w.apply(&image)
 	}
-	left := &memFile{data: image, synced: slices.Clone(image), modified: f.modified, named: true}
+	left := &memFile{data: image, synced: image.snapshot(), modified: f.modified, named: true}
 	seen[f] = left
 	return left
 }
 
 // tear is where a write is cut: at the end of a sector of the file.
 func (o CrashOptions) tear(w memWrite) int {
-	cut := o.Rand.IntN(len(w.data))
+	cut := o.Rand.IntN(w.n)
 	over := int((w.off + int64(cut)) % sectorBytes)
 	return max(0, cut-over)
 }
@@ -103,7 +102,7 @@ func (o CrashOptions) keep() bool {
 
 func fileBytes(node memNode) int64 {
 	if f, ok := node.(*memFile); ok {
-		return int64(len(f.data))
+		return f.data.size
 	}
 	sum := int64(0)
 	for _, below := range node.(*memDir).entries {

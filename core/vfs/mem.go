@@ -178,7 +178,7 @@ func (m *Mem) unname(node memNode) {
 	switch node := node.(type) {
 	case *memFile:
 		if node.named {
-			m.used -= int64(len(node.data))
+			m.used -= node.data.size
 			node.named = false
 		}
 	case *memDir:

@@ -241,3 +241,69 @@ func must(t *testing.T, errs ...error) {
 		t.Fatal(err)
 	}
 }
+
+// TestCrashedDisksShareWhatIsTheSame holds that keeping many disks costs what differs,
+// and that none sees what another writes.
+func TestCrashedDisksShareWhatIsTheSame(t *testing.T) {
+	m := NewMem()
+	f := create(t, m, "f", "")
+	_, err := f.WriteAt(bytes.Repeat([]byte("x"), 1<<20), 0)
+	must(t, err, f.Sync(), m.SyncDir("."))
+	var after *Mem
+	per := testing.AllocsPerRun(10, func() { after = m.Crash(CrashOptions{}) })
+	if per > 40 {
+		t.Errorf("%v allocations for a disk with one file of 256 pages", per)
+	}
+	_, err = f.WriteAt([]byte("here"), 5000)
+	must(t, err)
+	g := create(t, after, "f", "there")
+	must(t, g.Truncate(6000))
+	if got := content(t, m, "f"); len(got) != 1<<20 || got[:5] != "xxxxx" || got[5000:5005] != "herex" {
+		t.Errorf("the disk has %d bytes, %q", len(got), got[:5])
+	}
+	if got := content(t, after, "f"); len(got) != 6000 || got[:6] != "therex" || got[5000:5004] != "xxxx" {
+		t.Errorf("the crashed disk has %d bytes, %q", len(got), got[:6])
+	}
+}
+
+func TestImageIsLikeBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var image memImage
+		var want []byte
+		kept := map[*memImage][]byte{}
+		size := rapid.Int64Range(0, 3*pageBytes)
+		t.Repeat(map[string]func(*rapid.T){
+			"write": func(t *rapid.T) {
+				off, p := size.Draw(t, "off"), bytes.Repeat([]byte{rapid.SampledFrom([]byte{0, 1, 2}).Draw(t, "byte")}, int(size.Draw(t, "n")))
+				if len(p) > 0 {
+					want = append(want, make([]byte, max(0, int(off)+len(p)-len(want)))...)
+					copy(want[off:], p)
+					writeOf(p, off).apply(&image)
+				}
+			},
+			"resize": func(t *rapid.T) {
+				n := size.Draw(t, "size")
+				want = append(want, make([]byte, max(0, int(n)-len(want)))...)[:n]
+				image.resize(n)
+			},
+			"keep": func(*rapid.T) {
+				s := image.snapshot()
+				kept[&s] = bytes.Clone(want)
+			},
+			"": func(t *rapid.T) {
+				for i, want := range kept {
+					sameBytes(t, i, want)
+				}
+				sameBytes(t, &image, want)
+			},
+		})
+	})
+}
+
+// sameBytes compares an image with the bytes that it should be.
+func sameBytes(t *rapid.T, i *memImage, want []byte) {
+	got := make([]byte, i.size+10)
+	if n := i.read(got, 0); n != len(want) || !bytes.Equal(got[:n], want) {
+		t.Fatalf("%d bytes differ from the %d wanted", n, len(want))
+	}
+}

@@ -60,7 +60,7 @@ type memInfo struct {
 
 func info(name string, node memNode) fs.FileInfo {
 	if f, ok := node.(*memFile); ok {
-		return memInfo{name, int64(len(f.data)), f.modified, false}
+		return memInfo{name, f.data.size, f.modified, false}
 	}
 	return memInfo{name: name, dir: true}
 }

@@ -12,8 +12,8 @@ import (
 // memFile is the content of a file, which may outlive its name. Guarded by
 // Mem.mu.
 type memFile struct {
-	data     []byte
-	synced   []byte     // what a crash leaves
+	data     memImage
+	synced   memImage   // what a crash leaves
 	pending  []memWrite // since the last sync, oldest first
 	modified time.Time
 	named    bool
@@ -21,49 +21,55 @@ type memFile struct {
 
 func (*memFile) isDir() bool { return false }
 
-// memWrite is a write at off, or a change of size (data nil).
+// memWrite is a write at off, or a change of size to off (n 0).
 type memWrite struct {
 	off  int64
-	data []byte
+	n    int
+	data []byte // nil: zeros, which cost nothing to remember
+}
+
+func writeOf(p []byte, off int64) memWrite {
+	if isZeros(p) {
+		return memWrite{off: off, n: len(p)}
+	}
+	return memWrite{off, len(p), append([]byte(nil), p...)}
+}
+
+// cut is the write's first n bytes.
+func (w memWrite) cut(n int) memWrite {
+	w.n = n
+	if w.data != nil {
+		w.data = w.data[:n]
+	}
+	return w
 }
 
 // apply does a write to an image of the file.
-func (w memWrite) apply(image []byte) []byte {
-	if w.data == nil {
-		return resized(image, w.off)
+func (w memWrite) apply(image *memImage) {
+	switch {
+	case w.n == 0:
+		image.resize(w.off)
+	case w.data == nil:
+		image.zero(int64(w.n), w.off)
+	default:
+		image.write(w.data, w.off)
 	}
-	if end := w.off + int64(len(w.data)); end > int64(len(image)) {
-		image = resized(image, end)
-	}
-	copy(image[w.off:], w.data)
-	return image
-}
-
-// resized cuts an image or fills it up with zeros.
-func resized(image []byte, size int64) []byte {
-	if size <= int64(len(image)) {
-		return image[:size]
-	}
-	return append(image, make([]byte, size-int64(len(image)))...)
 }
 
 // resize changes a file's size. Caller holds mu.
 func (m *Mem) resize(f *memFile, size int64) {
 	if f.named {
-		m.used += size - int64(len(f.data))
+		m.used += size - f.data.size
 	}
 	w := memWrite{off: size}
-	f.data = w.apply(f.data)
+	w.apply(&f.data)
 	f.pending = append(f.pending, w)
 	f.modified = time.Now()
 }
 
 // sync makes a file's content durable.
 func (f *memFile) sync() {
-	for _, w := range f.pending {
-		f.synced = w.apply(f.synced)
-	}
-	f.pending = nil
+	f.synced, f.pending = f.data.snapshot(), nil
 }
 
 // memHandle is an open file.
@@ -96,11 +102,8 @@ func (h *memHandle) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, pathError("read", h.name, unix.EINVAL)
 	}
-	if off >= int64(len(h.file.data)) {
-		return 0, io.EOF
-	}
-	n := copy(p, h.file.data[off:])
-	if n < len(p) {
+	n := h.file.data.read(p, off)
+	if n < len(p) || off >= h.file.data.size {
 		return n, io.EOF
 	}
 	return n, nil
@@ -122,18 +125,18 @@ func (h *memHandle) write(p []byte, off int64) (int, error) {
 	}
 	f, m := h.file, h.mem
 	var full error
-	if grow := off + int64(len(p)) - int64(len(f.data)); f.named && m.capacity > 0 && grow > 0 && m.used+grow > m.capacity {
+	if grow := off + int64(len(p)) - f.data.size; f.named && m.capacity > 0 && grow > 0 && m.used+grow > m.capacity {
 		fits := max(0, int64(len(p))-(m.used+grow-m.capacity))
 		p, full = p[:fits], pathError("write", h.name, unix.ENOSPC)
 	}
 	if len(p) > 0 {
-		before := len(f.data)
-		w := memWrite{off, append([]byte(nil), p...)}
-		f.data = w.apply(f.data)
+		before := f.data.size
+		w := writeOf(p, off)
+		w.apply(&f.data)
 		f.pending = append(f.pending, w)
 		f.modified = time.Now()
 		if f.named {
-			m.used += int64(len(f.data) - before)
+			m.used += f.data.size - before
 		}
 	}
 	return len(p), full
@@ -142,7 +145,7 @@ func (h *memHandle) write(p []byte, off int64) (int, error) {
 func (h *memHandle) Size() (int64, error) {
 	err := h.begin(OpStat)
 	defer h.mem.mu.Unlock()
-	return int64(len(h.file.data)), err
+	return h.file.data.size, err
 }
 
 func (h *memHandle) Truncate(size int64) error {

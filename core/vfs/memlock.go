@@ -17,10 +17,11 @@ func (m *Mem) Lock(name string, content []byte) (io.Closer, error) {
 	f := h.(*memHandle).file
 	m.mu.Lock()
 	if m.locks[f] {
-		holder := strings.TrimSpace(string(f.data))
+		holder := make([]byte, f.data.size)
+		f.data.read(holder, 0)
 		m.mu.Unlock()
 		_ = h.Close() // memory, with nothing to lose
-		return nil, &LockedError{name, holder}
+		return nil, &LockedError{name, strings.TrimSpace(string(holder))}
 	}
 	m.locks[f] = true
 	m.mu.Unlock()
