@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -96,7 +95,7 @@ listeners are asked; where they were only guessed and do not answer, the rest co
 // health looks at everything; protocol says whether brokers are asked.
 func (a *app) health(ctx context.Context, protocol bool) *healthView {
 	v := &healthView{LogDirs: []logDirView{}, Listeners: []listenerView{}, Problems: []healthProblem{}}
-	hosts := a.seedHosts()
+	hosts := hostsOf(splitAll(a.brokers))
 	if protocol {
 		if found, err := a.askBrokers(ctx, v); err != nil {
 			v.addUnreached(a, err)
@@ -121,17 +120,6 @@ func (v *healthView) addUnreached(a *app, err error) {
 		return
 	}
 	v.add("unreachable", told, "start a broker, or look at why it does not answer")
-}
-
-// seedHosts are the hosts of --brokers.
-func (a *app) seedHosts() []string {
-	var hosts []string
-	for _, address := range splitAll(a.brokers) {
-		if host, _, err := net.SplitHostPort(address); err == nil {
-			hosts = append(hosts, host)
-		}
-	}
-	return hosts
 }
 
 // askHealth adds what admin listeners say.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 
@@ -33,6 +34,17 @@ func (a *app) adminListeners(brokers kadm.BrokerDetails) []string {
 		hosts = append(hosts, b.Host)
 	}
 	return adminhttp.Guess(hosts)
+}
+
+// hostsOf are the hosts of addresses.
+func hostsOf(addresses []string) []string {
+	var hosts []string
+	for _, address := range addresses {
+		if host, _, err := net.SplitHostPort(address); err == nil {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
 }
 
 // askListeners reads a page of every admin listener. Answers that are not of this

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,13 +41,7 @@ func (a *app) pluginAddresses() []string {
 	if len(a.listeners) > 0 {
 		return splitAll(a.listeners)
 	}
-	var hosts []string
-	for _, address := range splitAll(defaultBrokers()) {
-		if host, _, err := net.SplitHostPort(address); err == nil {
-			hosts = append(hosts, host)
-		}
-	}
-	return adminhttp.Guess(hosts)
+	return adminhttp.Guess(hostsOf(splitAll(defaultBrokers())))
 }
 
 // pluginDesks are those that answer. missing says who does not.
@@ -103,7 +96,7 @@ func (d *pluginDesk) builtin(name string) (plugin.Description, bool) {
 
 // change asks the broker for a change.
 func (d *pluginDesk) change(ctx context.Context, name string, action broker.PluginAction, ask broker.PluginAsk) (broker.PluginOutcome, error) {
-	token, err := d.token()
+	token, err := d.token(ctx)
 	if err != nil {
 		return broker.PluginOutcome{}, err
 	}
@@ -111,18 +104,19 @@ func (d *pluginDesk) change(ctx context.Context, name string, action broker.Plug
 }
 
 // tokenFileName is what the file of a token is called. Another file is not read, nor
-// is what is in one sent unless it is a token: who answers at an address may be anybody.
+// is what is in one sent unless it is a token, nor to another machine: who answers at an
+// address may be anybody, and name the file of another broker.
 const tokenFileName = "admin.token"
 
 // token is what the broker wants from those who change it: of the environment, or of
 // the broker's own file, which its user can read.
-func (d *pluginDesk) token() (string, error) {
+func (d *pluginDesk) token(ctx context.Context) (string, error) {
 	if t := os.Getenv("MORTISE_ADMIN_TOKEN"); t != "" {
 		return t, nil
 	}
 	const advice = "changes need the token of the broker: run this as its user on its machine, or put the token into MORTISE_ADMIN_TOKEN"
 	path := d.list.TokenFile
-	if filepath.Base(path) != tokenFileName || !filepath.IsAbs(path) {
+	if filepath.Base(path) != tokenFileName || !filepath.IsAbs(path) || !adminhttp.Local(ctx, d.address) {
 		return "", errors.New(advice)
 	}
 	text, err := os.ReadFile(path)

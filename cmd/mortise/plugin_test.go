@@ -308,3 +308,18 @@ func TestPluginRunIsAProgram(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestTokenOfAFileStaysHere holds that a broker elsewhere, which may name any file, is
+// not told the token of the one here.
+func TestTokenOfAFileStaysHere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "admin.token")
+	want := strings.Repeat("0a", 32)
+	write(t, file, want+"\n")
+	t.Setenv("MORTISE_ADMIN_TOKEN", "")
+	for address, told := range map[string]bool{"127.0.0.1:9644": true, "http://localhost:9644": true, "192.0.2.1:9644": false} {
+		d := pluginDesk{address: address, list: broker.PluginList{TokenFile: file}}
+		if got, err := d.token(t.Context()); (got == want) != told || (err == nil) != told {
+			t.Errorf("%s: %q, %v", address, got, err)
+		}
+	}
+}

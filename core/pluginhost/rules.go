@@ -19,7 +19,8 @@ type ruleSet struct {
 // taken is what an instance was given of the rules.
 type taken struct {
 	token chan struct{} // who puts it in gives rules to the plugin
-	set   *ruleSet      // nil: none yet; owned by who has the token
+	// set is nil before there are any. Who has the token changes it.
+	set atomic.Pointer[ruleSet]
 	// stale says that newer rules were not taken: it decides nothing until they are.
 	stale atomic.Bool
 }
@@ -33,22 +34,12 @@ func (a *Authorizer) SetRules(ctx context.Context, epoch uint64, rules []auth.Ru
 	if s == nil {
 		return a.missing()
 	}
-	next := &ruleSet{epoch, slices.Clone(rules)}
-	for {
-		now := s.rules.Load()
-		if now != nil && now.epoch > epoch {
-			return nil
-		}
-		if now != nil && now.epoch == epoch {
-			break // told again: whoever lacks them gets them
-		}
-		if s.rules.CompareAndSwap(now, next) {
-			break
-		}
+	g, newest := s.keepRules(&ruleSet{epoch, slices.Clone(rules)})
+	if !newest {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, rulesMax)
 	defer cancel()
-	g := s.current.Load()
 	switch {
 	case g == nil:
 		return nil
@@ -56,6 +47,22 @@ func (a *Authorizer) SetRules(ctx context.Context, epoch uint64, rules []auth.Ru
 		return fmt.Errorf("authorizer %s: rules: %w", s.name, plugin.ErrUnsupported)
 	}
 	return s.push(ctx, g)
+}
+
+// keepRules keeps rules for all generations to come and says who serves: whoever is
+// published afterwards is held to them. false: there are newer ones. Rules that are
+// there already are told again: whoever lacks them gets them.
+func (s *slot) keepRules(next *ruleSet) (serves *generation, newest bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.rules.Load()
+	if now != nil && now.epoch > next.epoch {
+		return nil, false
+	}
+	if now == nil || now.epoch < next.epoch {
+		s.rules.Store(next)
+	}
+	return s.current.Load(), true
 }
 
 // push gives the generation the newest rules unless it has them. There is one push
@@ -71,12 +78,12 @@ func (s *slot) push(ctx context.Context, g *generation) error {
 		g.taken.stale.Store(true)
 		return s.unlawful(ctx.Err())
 	}
-	for set := s.rules.Load(); set != nil && g.taken.set != set; set = s.rules.Load() {
+	for set := s.rules.Load(); set != nil && g.taken.set.Load() != set; set = s.rules.Load() {
 		if err := g.rules.SetRules(ctx, set.epoch, set.rules); err != nil {
 			g.taken.stale.Store(true)
 			return s.unlawful(err)
 		}
-		g.taken.set = set
+		g.taken.set.Store(set)
 	}
 	g.taken.stale.Store(false)
 	return nil

@@ -70,6 +70,50 @@ func TestRulesReachEveryGeneration(t *testing.T) {
 	})
 }
 
+// TestRulesThatComeInAnUpgradeCount holds that a generation that was given rules before
+// the last change of them decides nothing by those when it comes into service.
+func TestRulesThatComeInAnUpgradeCount(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		kind := plugin.Authorizer
+		var one, two []uint64
+		w.binary("/v1", kind, "1.0.0", storing(&one))
+		w.must(spec(kind, "/v1"))
+		h, _ := w.Authorizer("p")
+		if err := h.SetRules(t.Context(), 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		late := errors.New("not asked")
+		slow := make(chan struct{})
+		w.binary("/v2", kind, "2.0.0", func(p *fakeProcess) {
+			storing(&two)(p)
+			p.fault(func(context.Context) error { // in its canary
+				p.fault(nil)
+				late = h.SetRules(t.Context(), 2, nil)
+				return nil
+			})
+			keep := p.setRules
+			p.setRules = func(ctx context.Context, epoch uint64, rules []auth.Rule) error {
+				if epoch == 2 {
+					<-slow
+				}
+				return keep(ctx, epoch, rules)
+			}
+		})
+		w.must(spec(kind, "/v2"))
+		if late != nil || !reflect.DeepEqual(one, []uint64{1, 2}) {
+			t.Errorf("the first generation was given %v (%v), want 1 and 2", one, late)
+		}
+		if err := w.ask(t.Context(), kind); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("by the rules before the last: %v, want ErrUnavailable", err)
+		}
+		close(slow)
+		synctest.Wait()
+		if err := w.ask(t.Context(), kind); err != nil || !reflect.DeepEqual(two, []uint64{1, 2}) {
+			t.Errorf("%v; it was given %v, want 1 and 2", err, two)
+		}
+	})
+}
+
 // TestWaitingForRulesIsNoFault holds that an authorizer that can't answer before it has
 // rules gets into service, to be given them.
 func TestWaitingForRulesIsNoFault(t *testing.T) {

@@ -32,7 +32,7 @@ type slot struct {
 	// sample is where the partitioner in service sends the keys of the canary; nil:
 	// there is none, or it is not deterministic.
 	sample atomic.Pointer[[]int32]
-	rules  atomic.Pointer[ruleSet] // of the store; nil: not given yet
+	rules  atomic.Pointer[ruleSet] // of the store; nil: not given yet; changed under mu
 	recent recent
 
 	orders chan func()   // for the supervisor
@@ -92,7 +92,9 @@ func (s *slot) changes() <-chan struct{} {
 }
 
 // publish puts a generation into service, or nobody. Who served before is not
-// retired yet: a call that enters it is answered by it.
+// retired yet: a call that enters it is answered by it. Rules that came after the
+// generation was given some went to who served then: it decides nothing before the
+// supervisor has given it those (repush), at once.
 func (s *slot) publish(g *generation) {
 	if g != nil {
 		s.timeout.Store(int64(g.spec.timeout()))
@@ -102,9 +104,13 @@ func (s *slot) publish(g *generation) {
 			s.sample.Store(&g.sample)
 		}
 	}
-	s.current.Store(g)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if g != nil && g.rules != nil && g.taken.set.Load() != s.rules.Load() {
+		g.taken.stale.Store(true)
+		s.rouse()
+	}
+	s.current.Store(g)
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
