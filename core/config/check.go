@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
 // Check says what is wrong with a parsed value of the named key; nil: nothing.
@@ -71,7 +73,7 @@ func oneOf(words ...string) Check {
 
 // pluginName wants the name of an entry of the plugin catalogue.
 func pluginName(name string, v Value) error {
-	if !validPluginName(v.Text) {
+	if !plugin.ValidName(v.Text) {
 		return invalid(name, v.Text, "A plugin's name has lower-case letters, digits and dashes, at most 64")
 	}
 	return nil
@@ -82,8 +84,8 @@ func pluginNames(name string, v Value) error {
 	if len(v.List) == 0 || len(v.List) > pluginsMax {
 		return invalid(name, v.Text, fmt.Sprintf("Value must name 1 to %d plugins", pluginsMax))
 	}
-	for n, plugin := range v.List {
-		if !validPluginName(plugin) || slices.Contains(v.List[:n], plugin) {
+	for n, one := range v.List {
+		if !plugin.ValidName(one) || slices.Contains(v.List[:n], one) {
 			return invalid(name, v.Text, "Each is the name of a plugin, with lower-case letters, digits and dashes, and named once")
 		}
 	}
@@ -92,10 +94,6 @@ func pluginNames(name string, v Value) error {
 
 // pluginsMax is how many plugins a topic can name in one key.
 const pluginsMax = 8
-
-func validPluginName(name string) bool {
-	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-}
 
 // setOf wants a list of different words of a few. It may be empty.
 func setOf(words ...string) Check {
