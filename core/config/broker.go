@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -44,6 +43,8 @@ type Broker struct {
 
 	Compaction Compaction
 
+	Replication Replication
+
 	Fsync bool // mortise.durability is fsync
 }
 
@@ -75,19 +76,12 @@ func newBroker(value func(name string) Value) *Broker {
 		NumRecoveryThreadsPerDataDir:         int(number("num.recovery.threads.per.data.dir")),
 		ProducerIDExpirationMS:               number("producer.id.expiration.ms"),
 		MoveThreads:                          max(int(number("num.replica.alter.log.dirs.threads")), 0),
-		MoveBytesPerSecond:                   moveRate(value(moveRateKey)),
+		MoveBytesPerSecond:                   throttle(value(moveRateKey)),
 		Groups:                               newGroups(value),
 		Compaction:                           newCompaction(value),
+		Replication:                          newReplication(value),
 		Fsync:                                value(DurabilityKey).Text == DurabilityFsync,
 	}
-}
-
-// moveRate is a throttle's value; nobody set it: there is no limit.
-func moveRate(v Value) int64 {
-	if v.Text == "" {
-		return math.MaxInt64
-	}
-	return v.Int
 }
 
 // parseOverrides reads address:number,address:number. Addresses are IP addresses;

@@ -51,7 +51,7 @@ func in(scale int64, k Key) Key {
 
 // brokerKeys are the keys of brokers, by subject.
 func brokerKeys() []Key {
-	all := [][]Key{logKeys(), cleanerKeys(), compactionKeys(), topicMakingKeys(), networkKeys(), groupKeys(), ownKeys()}
+	all := [][]Key{logKeys(), cleanerKeys(), compactionKeys(), topicMakingKeys(), networkKeys(), replicationKeys(), groupKeys(), ownKeys()}
 	var keys []Key
 	for _, group := range all {
 		keys = append(keys, group...)

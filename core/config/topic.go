@@ -40,6 +40,9 @@ type Topic struct {
 	MinInsyncReplicas     int
 	UncleanLeaderElection bool
 
+	LeaderThrottled   Throttled // replicas that the leader sends to at a limited rate
+	FollowerThrottled Throttled // replicas that fetch at a limited rate
+
 	MinCompactionLagMS     int64
 	MaxCompactionLagMS     int64
 	DeleteRetentionMS      int64
@@ -104,6 +107,8 @@ func newTopic(value func(name string) Value) *Topic {
 		TimestampAfterMaxMS:         number("message.timestamp.after.max.ms"),
 		MinInsyncReplicas:           int(number("min.insync.replicas")),
 		UncleanLeaderElection:       value("unclean.leader.election.enable").Bool,
+		LeaderThrottled:             newThrottled(value("leader.replication.throttled.replicas")),
+		FollowerThrottled:           newThrottled(value("follower.replication.throttled.replicas")),
 		MinCompactionLagMS:          number("min.compaction.lag.ms"),
 		MaxCompactionLagMS:          number("max.compaction.lag.ms"),
 		DeleteRetentionMS:           number("delete.retention.ms"),

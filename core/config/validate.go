@@ -85,8 +85,8 @@ func CheckBrokerKey(name, value string) error {
 }
 
 // CheckBrokerTogether says which broker keys contradict each other, as Kafka does when
-// it starts: limits and defaults of groups, and a session that ends before the next
-// heartbeat is due. Each is right by itself. Every error names the keys.
+// it starts: limits and defaults of groups, a session that ends before the next
+// heartbeat is due, and time-outs of replication. Each is right by itself. Every error names the keys.
 func CheckBrokerTogether(own map[string]string) (errs []error) {
 	values := Static(own)
 	l := layers{static: &values}
@@ -112,7 +112,7 @@ func CheckBrokerTogether(own map[string]string) (errs []error) {
 	if number(heartbeat) >= number(session) {
 		errs = append(errs, &InvalidError{heartbeat + " must be less than " + session})
 	}
-	return errs
+	return append(errs, checkReplicationTogether(number)...)
 }
 
 // CheckDynamic says what is wrong with the dynamic values of a broker, or of all
