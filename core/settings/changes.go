@@ -20,21 +20,22 @@ type Change struct {
 // Changes compares two settings. An operator who reloads is told which of the
 // changes wait for a restart.
 func Changes(from, to *Settings) []Change {
-	before := map[string]any{}
+	before := map[string]Value{}
 	for _, v := range from.values {
-		before[v.Key] = v.Value
+		before[v.Key] = v
 	}
 	var changes []Change
 	for _, v := range to.values {
-		old, had := before[v.Key]
+		old := before[v.Key]
+		_, had := before[v.Key]
 		delete(before, v.Key)
-		if !had || !reflect.DeepEqual(old, v.Value) {
-			changes = append(changes, Change{v.Key, old, v.Value, !live(v.Key)})
+		if !had || !reflect.DeepEqual(old.raw, v.raw) {
+			changes = append(changes, Change{v.Key, old.Value, v.Value, !live(v.Key)})
 		}
 	}
 	for _, v := range from.values { // in order; what is left was taken away
 		if old, gone := before[v.Key]; gone {
-			changes = append(changes, Change{v.Key, old, nil, !live(v.Key)})
+			changes = append(changes, Change{v.Key, old.Value, nil, !live(v.Key)})
 		}
 	}
 	return changes
@@ -69,7 +70,7 @@ func (s *Settings) put(v Value) {
 		if k.Name() != v.Key {
 			continue
 		}
-		if err := k.set(s, v.Value); err != nil {
+		if err := k.set(s, v.raw); err != nil {
 			panic(fmt.Sprintf("BUG: %s was valid: %v", v.Key, err))
 		}
 	}

@@ -37,6 +37,7 @@ func (s *Settings) check(problem func(path string, err error)) {
 			problem("admin/address", fmt.Errorf("%s is taken by the listener %s; choose another port", s.Admin.Address, l.Name))
 		}
 	}
+	s.checkCluster(problem)
 	s.checkPlugins(problem)
 	for i, dir := range s.Data.LogDirs {
 		for _, earlier := range s.Data.LogDirs[:i] {

@@ -86,10 +86,7 @@ func (l *loader) settings() *Settings {
 		if err := k.set(s, v); err != nil {
 			l.problem(k.Path, fmt.Errorf("%w (want %s)", err, k.Type))
 		}
-		if k.Path == cataloguePath {
-			v = withoutSecrets(v)
-		}
-		s.values = append(s.values, Value{shown(k.Path), v, l.origins[k.Path]})
+		s.values = append(s.values, Value{shown(k.Path), withoutSecrets(k.Path, v), l.origins[k.Path], v})
 	}
 	l.kafkaKeys(s)
 	return s
@@ -113,7 +110,7 @@ func (l *loader) kafkaKeys(s *Settings) {
 			continue
 		}
 		s.Defaults[name] = value
-		s.values = append(s.values, Value{shown(path), value, l.origins[path]})
+		s.values = append(s.values, Value{shown(path), value, l.origins[path], value})
 	}
 	if len(l.problems) > before {
 		return

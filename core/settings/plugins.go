@@ -15,9 +15,26 @@ import (
 // cataloguePath is the key of the list of plugins.
 const cataloguePath = "plugins/catalogue"
 
-// withoutSecrets is a catalogue as it may be shown: what plugins are given as config
+// masked stands where a secret is.
+const masked = "********"
+
+// withoutSecrets is a value as it may be shown.
+func withoutSecrets(path string, v any) any {
+	switch path {
+	case cataloguePath:
+		return catalogueShown(v)
+	case gossipKeysPath:
+		if list, ok := v.([]any); ok {
+			return slices.Repeat([]any{masked}, len(list))
+		}
+		return masked
+	}
+	return v
+}
+
+// catalogueShown is a catalogue as it may be shown: what plugins are given as config
 // and environment is theirs, and often a secret.
-func withoutSecrets(v any) any {
+func catalogueShown(v any) any {
 	list, ok := v.([]any)
 	if !ok {
 		return v
@@ -32,7 +49,7 @@ func withoutSecrets(v any) any {
 		safe := maps.Clone(fields)
 		for _, name := range [...]string{"config", "env", "args"} {
 			if _, set := safe[name]; set {
-				safe[name] = "********"
+				safe[name] = masked
 			}
 		}
 		out[i] = safe

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,7 +29,10 @@ func (k Key) Name() string { return shown(k.Path) }
 const defaultsPath = "defaults"
 
 // Keys is the schema: every key of the file but Kafka's own.
-func Keys() []Key {
+func Keys() []Key { return slices.Concat(nodeKeys(), clusterKeys(), brokerKeys()) }
+
+// nodeKeys are the keys of the section node.
+func nodeKeys() []Key {
 	return []Key{
 		{"node/id", "integer from 0", 1, false,
 			"The id of this broker; no two of a cluster are alike.",
@@ -40,9 +44,12 @@ func Keys() []Key {
 		{"node/rack", "text", "", false,
 			"Where the broker stands; replicas are spread over racks.",
 			func(s *Settings, v any) error { return text(v, &s.Node.Rack) }},
-		{"cluster/id", "text", "", false,
-			"The cluster's id. Empty: made at the first start and kept.",
-			func(s *Settings, v any) error { return text(v, &s.Cluster.ID) }},
+	}
+}
+
+// brokerKeys are the keys of the other sections.
+func brokerKeys() []Key {
+	return []Key{
 		{"data/dir", "path", "mortise-data", false,
 			"The folder for everything that the broker keeps.",
 			func(s *Settings, v any) error { return filled(v, &s.Data.Dir) }},

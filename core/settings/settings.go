@@ -36,11 +36,6 @@ type Node struct {
 	Rack string
 }
 
-// Cluster says which cluster it belongs to.
-type Cluster struct {
-	ID string // empty: kept from the first start, which makes one
-}
-
 // Data says where things are kept.
 type Data struct {
 	Dir     string
@@ -115,6 +110,8 @@ type Value struct {
 	Key    string `json:"key"`    // as people write it: node.id, defaults log.retention.ms
 	Value  any    `json:"value"`  // text, number, bool, list
 	Origin string `json:"origin"` // default, FILE:LINE, environment NAME, flag --NAME
+
+	raw any // with the secrets that Value lacks; never shown
 }
 
 // Text is the value as people read it: a list as JSON.
