@@ -132,6 +132,16 @@ func (c *cursor) array(flexible bool, min int) int {
 	return n
 }
 
+// nullableArray is array, flexible, for one that may be null: null has no elements.
+func (c *cursor) nullableArray(min int) int {
+	n := c.compact()
+	if n > len(c.b)/min {
+		c.fail()
+		return 0
+	}
+	return max(n, 0)
+}
+
 // tags skips a tag buffer.
 func (c *cursor) tags() {
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
