@@ -19,7 +19,7 @@ import (
 //   - Cut: bytes vanish and dialling waits until the context ends, as behind a
 //     dead router; connections stay open. Heal ends it, and Reset breaks the
 //     connections that lost bytes, as their peers' kernels would in time.
-//   - Delay: bytes arrive later, in order.
+//   - Delay: bytes arrive later, in order; packets each by itself.
 //   - Reset: connections break at once at both ends.
 //
 // Everything that waits does so on channels and timers, so a Mem works inside a
@@ -28,6 +28,7 @@ type Mem struct {
 	mu        sync.Mutex
 	rand      *rand.Rand
 	listeners map[memAddr]*memListener
+	packets   map[memAddr]*memPackets
 	conns     map[*memConn]bool
 	cut       map[route]bool
 	delays    map[route]delay
@@ -44,14 +45,15 @@ type delay struct{ min, max time.Duration }
 // NewMem returns a network; seed decides what is left to chance.
 func NewMem(seed uint64) *Mem {
 	return &Mem{
-		rand: rand.New(rand.NewPCG(seed, 0)), listeners: map[memAddr]*memListener{}, conns: map[*memConn]bool{},
+		rand: rand.New(rand.NewPCG(seed, 0)), listeners: map[memAddr]*memListener{},
+		packets: map[memAddr]*memPackets{}, conns: map[*memConn]bool{},
 		cut: map[route]bool{}, delays: map[route]delay{}, nextPort: 1024, healed: make(chan struct{}),
 	}
 }
 
 // Host is the network as one host has it: an address without a host there is
 // the host's own.
-func (m *Mem) Host(name string) Network { return memHost{m, name} }
+func (m *Mem) Host(name string) PacketNetwork { return memHost{m, name} }
 
 type memHost struct {
 	mem  *Mem

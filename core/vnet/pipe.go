@@ -180,6 +180,25 @@ func (d *deadline) check() error {
 	return nil
 }
 
+// isClosed says whether this end was closed.
+func (d *deadline) isClosed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.gone
+}
+
+// waiting is what somebody who waits for something else has to wait for as well: that
+// the deadline moves, and that it comes (nil: there is none). stop ends it.
+func (d *deadline) waiting() (moved <-chan struct{}, timeout <-chan time.Time, stop func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.at.IsZero() {
+		return d.moved, nil, func() {}
+	}
+	timer := time.NewTimer(time.Until(d.at))
+	return d.moved, timer.C, func() { timer.Stop() }
+}
+
 // wait waits for changed, for the time due (zero: none), or for the deadline,
 // whose error it returns.
 func (d *deadline) wait(changed <-chan struct{}, due time.Time) error {

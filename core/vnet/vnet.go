@@ -11,8 +11,17 @@ type Network interface {
 	Dial(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// OS is the network of the operating system, over TCP.
-func OS() Network { return osNetwork{} }
+// PacketNetwork carries packets as well: each arrives whole, late, or not at all, and
+// a sender hears of none of it.
+type PacketNetwork interface {
+	Network
+	// ListenPacket takes the packets for addr. What is sent to where nobody listens
+	// is lost.
+	ListenPacket(addr string) (net.PacketConn, error)
+}
+
+// OS is the network of the operating system: connections over TCP, packets over UDP.
+func OS() PacketNetwork { return osNetwork{} }
 
 type osNetwork struct{}
 
@@ -21,4 +30,8 @@ func (osNetwork) Listen(addr string) (net.Listener, error) { return net.Listen("
 func (osNetwork) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", addr)
+}
+
+func (osNetwork) ListenPacket(addr string) (net.PacketConn, error) {
+	return net.ListenPacket("udp", addr)
 }
