@@ -1,0 +1,141 @@
+package peer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// helloVersion is the version of everything that is said on a connection.
+const helloVersion = 1
+
+// helloMagic begins every connection, so that a client of another protocol is found
+// out by its first bytes.
+const helloMagic = "MRT"
+
+// Purposes of a connection.
+type purpose uint8
+
+const (
+	purposeStream purpose = 1
+	purposeCalls  purpose = 2
+)
+
+// Instance tells one start of a node from another.
+type Instance [16]byte
+
+// hello is what the dialling end says first.
+type hello struct {
+	purpose  purpose
+	from, to kafka.BrokerID // to is NoBroker when anybody will do
+	cluster  string         // empty: not known yet
+	address  string         // where from listens; empty: nowhere
+	instance Instance
+}
+
+// welcome is the answer to a hello.
+type welcome struct {
+	refused  bool
+	node     kafka.BrokerID
+	cluster  string
+	instance Instance
+	reason   string // of a refusal
+}
+
+// textMax is the longest text in a hello.
+const textMax = 255
+
+// appendText adds a text; what is longer than textMax is cut.
+func appendText(b []byte, s string) []byte {
+	s = s[:min(len(s), textMax)]
+	return append(append(b, byte(len(s))), s...)
+}
+
+// encode is the hello's bytes.
+func (h *hello) encode() []byte {
+	b := append(make([]byte, 0, 64), helloMagic...)
+	b = append(b, helloVersion, byte(h.purpose))
+	b = binary.BigEndian.AppendUint32(b, uint32(h.from))
+	b = binary.BigEndian.AppendUint32(b, uint32(h.to))
+	b = appendText(appendText(b, h.cluster), h.address)
+	return append(b, h.instance[:]...)
+}
+
+// readHello reads what encode wrote. Errors wrap errMalformed or are the network's.
+func readHello(r io.Reader) (hello, error) {
+	var h hello
+	head := make([]byte, len(helloMagic)+2+4+4)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return h, err
+	}
+	if !bytes.HasPrefix(head, []byte(helloMagic)) {
+		return h, fmt.Errorf("%w: it begins with %q", errMalformed, head[:len(helloMagic)])
+	}
+	if v := head[3]; v != helloVersion {
+		return h, fmt.Errorf("%w: version %d, want %d", errMalformed, v, helloVersion)
+	}
+	h.purpose = purpose(head[4])
+	if h.purpose != purposeStream && h.purpose != purposeCalls {
+		return h, fmt.Errorf("%w: purpose %d", errMalformed, head[4])
+	}
+	h.from = kafka.BrokerID(binary.BigEndian.Uint32(head[5:]))
+	h.to = kafka.BrokerID(binary.BigEndian.Uint32(head[9:]))
+	var err error
+	if h.cluster, err = readText(r); err != nil {
+		return h, err
+	}
+	if h.address, err = readText(r); err != nil {
+		return h, err
+	}
+	_, err = io.ReadFull(r, h.instance[:])
+	return h, err
+}
+
+// encode is the welcome's bytes.
+func (w *welcome) encode() []byte {
+	b := make([]byte, 1, 64)
+	if w.refused {
+		b[0] = 1
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(w.node))
+	b = appendText(b, w.cluster)
+	b = append(b, w.instance[:]...)
+	return appendText(b, w.reason)
+}
+
+// readWelcome reads what encode wrote.
+func readWelcome(r io.Reader) (welcome, error) {
+	var w welcome
+	head := make([]byte, 1+4)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return w, err
+	}
+	if head[0] > 1 {
+		return w, fmt.Errorf("%w: status %d", errMalformed, head[0])
+	}
+	w.refused = head[0] == 1
+	w.node = kafka.BrokerID(binary.BigEndian.Uint32(head[1:]))
+	var err error
+	if w.cluster, err = readText(r); err != nil {
+		return w, err
+	}
+	if _, err := io.ReadFull(r, w.instance[:]); err != nil {
+		return w, err
+	}
+	w.reason, err = readText(r)
+	return w, err
+}
+
+// readText reads a text of at most textMax bytes.
+func readText(r io.Reader) (string, error) {
+	var n [1]byte
+	if _, err := io.ReadFull(r, n[:]); err != nil {
+		return "", err
+	}
+	b := make([]byte, n[0])
+	_, err := io.ReadFull(r, b)
+	return string(b), err
+}
