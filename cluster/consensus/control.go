@@ -132,7 +132,7 @@ func (g *Group) AllocateProducerIDs(ctx context.Context) (meta.ProducerIDBlock, 
 // RegisterBroker implements meta.Registrar.
 func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.BrokerEpoch, error) {
 	c := &metadata.RegisterBroker{ID: b.ID, Rack: b.Rack, LogDirs: b.LogDirs,
-		CleanShutdown: b.CleanShutdown, ProducerIDs: b.ProducerIDs}
+		CleanShutdown: b.CleanShutdown, ProducerIDs: b.ProducerIDs, Peer: b.Peer, PreviousEpoch: b.PreviousEpoch}
 	for _, l := range b.LaterEpochs {
 		c.LaterEpochs = append(c.LaterEpochs, metadata.LogEpoch(l))
 	}
@@ -141,6 +141,49 @@ func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.
 	}
 	r, err := g.propose(ctx, c)
 	return r.BrokerEpoch, err
+}
+
+// AlterISR implements meta.Control: one command, however many partitions.
+func (g *Group) AlterISR(ctx context.Context, from kafka.BrokerID, epoch kafka.BrokerEpoch, changes []meta.ISRChange) ([]meta.ISRResult, error) {
+	r, err := g.propose(ctx, metadata.NewAlterISR(from, epoch, changes))
+	return r.ISR, refusal(r, err)
+}
+
+// ElectLeaders implements meta.Control.
+func (g *Group) ElectLeaders(ctx context.Context, kind meta.ElectionKind, partitions []meta.PartitionID) ([]*kafka.Error, error) {
+	r, err := g.propose(ctx, metadata.NewElectLeaders(kind, partitions))
+	return r.Errors, err
+}
+
+// AlterReassignments implements meta.Control.
+func (g *Group) AlterReassignments(ctx context.Context, changes []meta.Reassignment) ([]*kafka.Error, error) {
+	r, err := g.propose(ctx, metadata.NewAlterReassignments(changes))
+	return r.Errors, err
+}
+
+// UnregisterBroker implements meta.Control.
+func (g *Group) UnregisterBroker(ctx context.Context, id kafka.BrokerID) error {
+	r, err := g.propose(ctx, &metadata.UnregisterBroker{ID: id})
+	return refusal(r, err)
+}
+
+// refusal is the error of a command that was decided as a whole.
+func refusal(r metadata.Result, err error) error {
+	if err == nil && r.Err != nil {
+		return r.Err
+	}
+	return err
+}
+
+// AddVoter implements meta.Control: this node votes alone.
+func (g *Group) AddVoter(context.Context, kafka.BrokerID) error { return errVotesAlone() }
+
+// RemoveVoter implements meta.Control.
+func (g *Group) RemoveVoter(context.Context, kafka.BrokerID) error { return errVotesAlone() }
+
+// errVotesAlone says that the voters can't change.
+func errVotesAlone() error {
+	return kafka.ErrUnsupportedVersion.Err("The voters of this cluster do not change.")
 }
 
 // Quorum implements meta.Control. A leader counts as caught up at this moment,

@@ -17,6 +17,8 @@ type Result struct {
 	Block       meta.ProducerIDBlock // AllocateProducerIDs
 	ACLs        []meta.ACLDeletion   // DeleteACLs, in the order asked
 	BrokerEpoch kafka.BrokerEpoch    // RegisterBroker
+	ISR         []meta.ISRResult     // AlterISR, in the order asked
+	Err         *kafka.Error         // why the command as a whole was refused; nil: it was not
 }
 
 // Apply makes the image after the command with the index. It neither changes
@@ -49,6 +51,20 @@ func Apply(old *meta.Image, index uint64, c Command) (*meta.Image, Result) {
 		r.ACLs = m.deleteACLs(c)
 	case *AlterPlugins:
 		r.Errors = m.alterPlugins(c)
+	case *AlterISR:
+		r.ISR, r.Err = m.alterISR(c)
+	case *FenceBroker:
+		r.Err = m.fenceBroker(c)
+	case *UnfenceBroker:
+		r.Err = m.unfenceBroker(c)
+	case *BeginShutdown:
+		r.Err = m.beginShutdown(c)
+	case *ElectLeaders:
+		r.Errors = m.electLeaders(c)
+	case *AlterReassignments:
+		r.Errors = m.alterReassignments(c)
+	case *UnregisterBroker:
+		r.Err = m.unregisterBroker(c)
 	default:
 		panic(fmt.Sprintf("BUG: command of type %T", c))
 	}

@@ -9,11 +9,31 @@ import (
 // index, as Kafka takes the offset of the registration record.
 func (m *machine) registerBroker(c *RegisterBroker) kafka.BrokerEpoch {
 	r := &meta.Registration{ID: c.ID, Rack: c.Rack, Endpoints: toEndpoints(c.Endpoints), LogDirs: c.LogDirs,
-		CleanShutdown: c.CleanShutdown, ProducerIDs: c.ProducerIDs}
+		CleanShutdown: c.CleanShutdown, ProducerIDs: c.ProducerIDs, Peer: c.Peer, PreviousEpoch: c.PreviousEpoch}
 	for _, l := range c.LaterEpochs {
 		r.LaterEpochs = append(r.LaterEpochs, meta.LogEpoch(l))
 	}
 	epoch := kafka.BrokerEpoch(m.index)
 	m.old.Register(m.edit(), r, epoch)
 	return epoch
+}
+
+func (m *machine) fenceBroker(c *FenceBroker) (err *kafka.Error) {
+	m.drafted(func(d *meta.Draft) { err = d.Fence(c.ID, c.Epoch) })
+	return err
+}
+
+func (m *machine) unfenceBroker(c *UnfenceBroker) (err *kafka.Error) {
+	m.drafted(func(d *meta.Draft) { err = d.Unfence(c.ID, c.Epoch) })
+	return err
+}
+
+func (m *machine) beginShutdown(c *BeginShutdown) (err *kafka.Error) {
+	m.drafted(func(d *meta.Draft) { err = d.BeginShutdown(c.ID, c.Epoch) })
+	return err
+}
+
+func (m *machine) unregisterBroker(c *UnregisterBroker) (err *kafka.Error) {
+	m.drafted(func(d *meta.Draft) { err = d.Unregister(c.ID) })
+	return err
 }

@@ -26,6 +26,13 @@ const (
 	kindCreateACLs          kind = 9
 	kindDeleteACLs          kind = 10
 	kindAlterPlugins        kind = 11
+	kindAlterISR            kind = 12
+	kindFenceBroker         kind = 13
+	kindUnfenceBroker       kind = 14
+	kindBeginShutdown       kind = 15
+	kindElectLeaders        kind = 16
+	kindAlterReassignments  kind = 17
+	kindUnregisterBroker    kind = 18
 )
 
 // Bootstrap is the first command of a cluster: its id and feature levels. It
@@ -44,6 +51,9 @@ type RegisterBroker struct {
 	CleanShutdown bool             `cbor:"5,keyasint,omitempty"`
 	ProducerIDs   kafka.ProducerID `cbor:"6,keyasint,omitempty"`
 	LaterEpochs   []LogEpoch       `cbor:"7,keyasint,omitempty"`
+
+	Peer          string            `cbor:"8,keyasint,omitempty"`
+	PreviousEpoch kafka.BrokerEpoch `cbor:"9,keyasint,omitempty"`
 }
 
 // LogEpoch is meta.LogEpoch.
@@ -181,3 +191,10 @@ func (*AllocateProducerIDs) kind() kind { return kindAllocateProducerIDs }
 func (*CreateACLs) kind() kind          { return kindCreateACLs }
 func (*DeleteACLs) kind() kind          { return kindDeleteACLs }
 func (*AlterPlugins) kind() kind        { return kindAlterPlugins }
+func (*AlterISR) kind() kind            { return kindAlterISR }
+func (*FenceBroker) kind() kind         { return kindFenceBroker }
+func (*UnfenceBroker) kind() kind       { return kindUnfenceBroker }
+func (*BeginShutdown) kind() kind       { return kindBeginShutdown }
+func (*ElectLeaders) kind() kind        { return kindElectLeaders }
+func (*AlterReassignments) kind() kind  { return kindAlterReassignments }
+func (*UnregisterBroker) kind() kind    { return kindUnregisterBroker }

@@ -126,6 +126,20 @@ func newCommand(k kind) Command {
 		return new(DeleteACLs)
 	case kindAlterPlugins:
 		return new(AlterPlugins)
+	case kindAlterISR:
+		return new(AlterISR)
+	case kindFenceBroker:
+		return new(FenceBroker)
+	case kindUnfenceBroker:
+		return new(UnfenceBroker)
+	case kindBeginShutdown:
+		return new(BeginShutdown)
+	case kindElectLeaders:
+		return new(ElectLeaders)
+	case kindAlterReassignments:
+		return new(AlterReassignments)
+	case kindUnregisterBroker:
+		return new(UnregisterBroker)
 	}
 	return nil
 }

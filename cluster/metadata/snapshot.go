@@ -46,6 +46,9 @@ type (
 		Endpoints []Endpoint        `cbor:"4,keyasint,omitempty"`
 		Fenced    bool              `cbor:"5,keyasint,omitempty"`
 		LogDirs   []kafka.TopicID   `cbor:"6,keyasint,omitempty"`
+
+		ShuttingDown bool   `cbor:"7,keyasint,omitempty"`
+		Peer         string `cbor:"8,keyasint,omitempty"`
 	}
 	snapshotFeature struct {
 		Name  string `cbor:"1,keyasint"`
@@ -76,6 +79,7 @@ type (
 		LastKnownLeader kafka.BrokerID       `cbor:"7,keyasint"`
 		Adding          []kafka.BrokerID     `cbor:"8,keyasint,omitempty"`
 		Removing        []kafka.BrokerID     `cbor:"9,keyasint,omitempty"`
+		Recovering      bool                 `cbor:"10,keyasint,omitempty"`
 	}
 )
 
@@ -112,7 +116,7 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 		return errs == nil
 	}
 	for _, b := range brokers {
-		write(snapshotBroker{b.ID, b.Epoch, b.Rack, fromEndpoints(b.Endpoints), b.Fenced, b.LogDirs})
+		write(snapshotBroker{b.ID, b.Epoch, b.Rack, fromEndpoints(b.Endpoints), b.Fenced, b.LogDirs, b.ShuttingDown, b.Peer})
 	}
 	for _, name := range features {
 		write(snapshotFeature{name, i.Features()[name]})
@@ -172,7 +176,8 @@ func readItems(dec *cbor.Decoder) (*meta.Image, error) {
 		if err := dec.Decode(&b); err != nil {
 			return nil, snapshotError(fmt.Sprintf("broker %d of %d", n, h.Brokers), err)
 		}
-		e.PutBroker(&meta.Broker{ID: b.ID, Epoch: b.Epoch, Rack: b.Rack, Endpoints: toEndpoints(b.Endpoints), Fenced: b.Fenced, LogDirs: b.LogDirs})
+		e.PutBroker(&meta.Broker{ID: b.ID, Epoch: b.Epoch, Rack: b.Rack, Endpoints: toEndpoints(b.Endpoints), Fenced: b.Fenced, LogDirs: b.LogDirs,
+			ShuttingDown: b.ShuttingDown, Peer: b.Peer})
 	}
 	for n := range h.Features {
 		var f snapshotFeature

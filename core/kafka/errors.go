@@ -96,6 +96,7 @@ const (
 	ErrInconsistentClusterID              ErrorCode = 104
 	ErrFetchSessionTopicIDError           ErrorCode = 106
 	ErrIneligibleReplica                  ErrorCode = 107
+	ErrNewLeaderElected                   ErrorCode = 108
 	ErrFencedMemberEpoch                  ErrorCode = 110
 	ErrUnreleasedInstanceID               ErrorCode = 111
 	ErrUnsupportedAssignor                ErrorCode = 112
@@ -103,6 +104,8 @@ const (
 	ErrMismatchedEndpointType             ErrorCode = 114
 	ErrUnsupportedEndpointType            ErrorCode = 115
 	ErrTransactionAbortable               ErrorCode = 120
+	ErrDuplicateVoter                     ErrorCode = 126
+	ErrVoterNotFound                      ErrorCode = 127
 	ErrInvalidRegularExpression           ErrorCode = 128
 	ErrRebootstrapRequired                ErrorCode = 129
 )
@@ -198,6 +201,7 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrInconsistentClusterID:              {"INCONSISTENT_CLUSTER_ID", "The clusterId in the request does not match that found on the server."},
 	ErrFetchSessionTopicIDError:           {"FETCH_SESSION_TOPIC_ID_ERROR", "The fetch session encountered inconsistent topic ID usage."},
 	ErrIneligibleReplica:                  {"INELIGIBLE_REPLICA", "The new ISR contains at least one ineligible replica."},
+	ErrNewLeaderElected:                   {"NEW_LEADER_ELECTED", "The AlterPartition request successfully updated the partition state but the leader has changed."},
 	ErrFencedMemberEpoch:                  {"FENCED_MEMBER_EPOCH", "The member epoch is fenced by the group coordinator. The member must abandon all its partitions and rejoin."},
 	ErrUnreleasedInstanceID:               {"UNRELEASED_INSTANCE_ID", "The instance ID is still used by another member in the consumer group. That member must leave first."},
 	ErrUnsupportedAssignor:                {"UNSUPPORTED_ASSIGNOR", "The assignor or its version range is not supported by the consumer group."},
@@ -205,6 +209,8 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrMismatchedEndpointType:             {"MISMATCHED_ENDPOINT_TYPE", "The request was sent to an endpoint of the wrong type."},
 	ErrUnsupportedEndpointType:            {"UNSUPPORTED_ENDPOINT_TYPE", "The endpoint type is not supported by this server."},
 	ErrTransactionAbortable:               {"TRANSACTION_ABORTABLE", "The server encountered an error with the transaction. The client can abort the transaction to continue using this transactional ID."},
+	ErrDuplicateVoter:                     {"DUPLICATE_VOTER", "The voter is already part of the set of voters."},
+	ErrVoterNotFound:                      {"VOTER_NOT_FOUND", "The voter is not part of the set of voters."},
 	ErrInvalidRegularExpression:           {"INVALID_REGULAR_EXPRESSION", "The regular expression is not valid."},
 	ErrRebootstrapRequired:                {"REBOOTSTRAP_REQUIRED", "Client metadata is stale, client should rebootstrap to obtain new metadata."},
 }

@@ -102,7 +102,7 @@ func (e *Edit) AlterPlugin(c *PluginChange) {
 func (i *Image) cannotReplicate(factor int) string {
 	unfenced := 0
 	for b := range i.Brokers() {
-		if !b.Fenced {
+		if b.Active() {
 			unfenced++
 		}
 	}
@@ -164,10 +164,10 @@ func (i *Image) badReplicas(replicas []kafka.BrokerID, factor int) string {
 	return ""
 }
 
-// alive says whether a broker may lead.
+// alive says whether a broker may be elected.
 func (i *Image) alive(id kafka.BrokerID) bool {
 	b, known := i.Broker(id)
-	return known && !b.Fenced
+	return known && b.Active()
 }
 
 // NewPartition is a partition that has just been made on the given replicas,

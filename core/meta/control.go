@@ -41,6 +41,19 @@ type Control interface {
 	AlterPlugins(ctx context.Context, changes []PluginChange) ([]*kafka.Error, error)
 	// AllocateProducerIDs hands out a block of producer ids that nobody else gets.
 	AllocateProducerIDs(ctx context.Context) (ProducerIDBlock, error)
+
+	// AlterISR changes in-sync replicas as the leader from asks, each partition by
+	// itself. epoch is that of its registration; with another one nothing is decided.
+	AlterISR(ctx context.Context, from kafka.BrokerID, epoch kafka.BrokerEpoch, changes []ISRChange) ([]ISRResult, error)
+	// ElectLeaders holds elections; nil partitions: all, in the order of Image.Topics.
+	ElectLeaders(ctx context.Context, kind ElectionKind, partitions []PartitionID) ([]*kafka.Error, error)
+	// AlterReassignments moves partitions to other replicas, each by itself.
+	AlterReassignments(ctx context.Context, changes []Reassignment) ([]*kafka.Error, error)
+	// UnregisterBroker forgets a broker. Its error may be a client's mistake, too.
+	UnregisterBroker(ctx context.Context, id kafka.BrokerID) error
+	// AddVoter and RemoveVoter say which nodes vote on decisions.
+	AddVoter(ctx context.Context, id kafka.BrokerID) error
+	RemoveVoter(ctx context.Context, id kafka.BrokerID) error
 	// Quorum describes the voters as this broker knows them.
 	Quorum() Quorum
 }

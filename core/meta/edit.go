@@ -47,13 +47,23 @@ func (e *Edit) SetClusterID(id string) { e.next.ClusterID = id }
 // PutTopic adds a topic or replaces the one with the same name. The edit keeps t.
 func (e *Edit) PutTopic(t *Topic) {
 	if old, ok := e.topics.Insert([]byte(t.Name), t); ok {
-		e.next.partitions -= len(old.Partitions)
+		e.count(old, -1)
 		if old.ID != t.ID {
 			e.topicIDs.Delete(old.ID[:])
 		}
 	}
 	e.topicIDs.Insert(t.ID[:], t)
-	e.next.partitions += len(t.Partitions)
+	e.count(t, 1)
+}
+
+// count adds a topic to the image's totals, or with -1 takes it out of them.
+func (e *Edit) count(t *Topic, sign int) {
+	e.next.partitions += sign * len(t.Partitions)
+	for n := range t.Partitions {
+		if t.Partitions[n].Leader == kafka.NoBroker {
+			e.next.leaderless += sign
+		}
+	}
 }
 
 // Topic finds a topic as the edit has it so far.
@@ -63,7 +73,7 @@ func (e *Edit) Topic(name string) (*Topic, bool) { return e.topics.Get([]byte(na
 func (e *Edit) RemoveTopic(name string) {
 	if old, ok := e.topics.Delete([]byte(name)); ok {
 		e.topicIDs.Delete(old.ID[:])
-		e.next.partitions -= len(old.Partitions)
+		e.count(old, -1)
 	}
 	e.SetConfig(Resource{ResourceTopic, name}, nil)
 }

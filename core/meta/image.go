@@ -34,6 +34,7 @@ type Image struct {
 	plugins  *iradix.Tree[*PluginEntry] // by name
 
 	partitions int // in all topics
+	leaderless int // of them, those without a leader
 }
 
 // Empty is the image of a cluster before its first change.
@@ -58,6 +59,11 @@ type Broker struct {
 	Endpoints []Endpoint
 	Fenced    bool            // registered but not to be offered to clients
 	LogDirs   []kafka.TopicID // directory ids (meta.properties directory.id)
+
+	// ShuttingDown says that the broker wants to stop: it keeps serving what it has,
+	// and gets nothing new.
+	ShuttingDown bool
+	Peer         string // host:port where other nodes reach it; empty: it is alone
 }
 
 // Endpoint is an address that clients of one listener are told to use.
@@ -96,9 +102,13 @@ type Partition struct {
 	PartitionEpoch kafka.PartitionEpoch
 
 	ELR             []kafka.BrokerID // eligible leader replicas (KIP-966)
-	LastKnownLeader kafka.BrokerID
-	Adding          []kafka.BrokerID // reassignment under way
-	Removing        []kafka.BrokerID
+	LastKnownLeader kafka.BrokerID   // who led when the ISR became empty; NoBroker: it is not
+	// Recovering says that the leader came from an unclean election and has not told
+	// yet that it did what follows from that (KIP-704).
+	Recovering bool
+
+	Adding   []kafka.BrokerID // reassignment under way
+	Removing []kafka.BrokerID
 }
 
 // ResourceType is the kind of thing that a config belongs to, by Kafka's numbers.
@@ -173,6 +183,9 @@ func (i *Image) TopicCount() int { return i.topics.Len() }
 
 // PartitionCount is the number of partitions of all topics together.
 func (i *Image) PartitionCount() int { return i.partitions }
+
+// Leaderless is the number of partitions that nobody leads.
+func (i *Image) Leaderless() int { return i.leaderless }
 
 // Config is the dynamic config of a resource: nil when it has none. The caller
 // must not change the map.

@@ -1,0 +1,194 @@
+package meta
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// Draft collects what one decision does to brokers and partitions. Every decider
+// uses it, so that all of them decide alike. Its methods see what the ones before
+// did. A Draft belongs to one goroutine.
+//
+// Cost: what concerns one broker (Fence, Unfence, BeginShutdown, Unregister) looks at
+// every partition and copies the topics that change; there is no index by broker,
+// because brokers seldom come and go and an index would cost every other change.
+// Unfence looks at none when no partition is without a leader.
+type Draft struct {
+	old     *Image
+	topics  map[kafka.TopicID]*Topic     // the changed ones, owned
+	brokers map[kafka.BrokerID]*Broker   // the changed ones; nil: removed
+	minISR  map[kafka.TopicID]topicRules // what configs say, as far as asked for
+	lowest  int                          // the lowest min.insync.replicas of a topic without its own; 0: not looked up
+}
+
+// topicRules is what the configs of a topic say about elections.
+type topicRules struct {
+	minISR  int
+	unclean bool
+}
+
+// Names of the configs that elections depend on.
+const (
+	MinISRConfig          = "min.insync.replicas"
+	UncleanElectionConfig = "unclean.leader.election.enable"
+)
+
+// Draft starts a decision about i.
+func (i *Image) Draft() *Draft {
+	return &Draft{old: i, topics: map[kafka.TopicID]*Topic{}, brokers: map[kafka.BrokerID]*Broker{},
+		minISR: map[kafka.TopicID]topicRules{}}
+}
+
+// Changed says whether the decision changes anything.
+func (d *Draft) Changed() bool { return len(d.topics) > 0 || len(d.brokers) > 0 }
+
+// Put writes the decision into the edit of the image that the draft began with. The
+// draft must not be used after it.
+func (d *Draft) Put(e *Edit) {
+	for id, b := range d.brokers {
+		if b == nil {
+			e.RemoveBroker(id)
+		} else {
+			e.PutBroker(b)
+		}
+	}
+	for _, t := range d.topics {
+		e.PutTopic(t)
+	}
+}
+
+// broker finds a broker as the draft has it.
+func (d *Draft) broker(id kafka.BrokerID) (*Broker, bool) {
+	if b, ok := d.brokers[id]; ok {
+		return b, b != nil
+	}
+	return d.old.Broker(id)
+}
+
+// alive says whether a broker may be elected.
+func (d *Draft) alive(id kafka.BrokerID) bool {
+	b, known := d.broker(id)
+	return known && b.Active()
+}
+
+// leaving says whether a broker is in controlled shutdown and still serves.
+func (d *Draft) leaving(id kafka.BrokerID) bool {
+	b, known := d.broker(id)
+	return known && b.ShuttingDown && !b.Fenced
+}
+
+// topic is a topic as the draft has it; nil: there is none.
+func (d *Draft) topic(id kafka.TopicID) *Topic {
+	if t, ok := d.topics[id]; ok {
+		return t
+	}
+	t, _ := d.old.TopicByID(id)
+	return t
+}
+
+// partition finds a partition and its topic; nil: there is none.
+func (d *Draft) partition(id PartitionID) (*Topic, *Partition) {
+	t := d.topic(id.Topic)
+	if t == nil || id.Partition < 0 || int(id.Partition) >= len(t.Partitions) {
+		return t, nil
+	}
+	return t, &t.Partitions[id.Partition]
+}
+
+// change is a change of a partition of t that asks for nothing yet.
+func (d *Draft) change(t *Topic) PartitionChange {
+	r := d.rules(t)
+	c := PartitionChange{Alive: d.alive, Leaving: d.leaving, MinISR: r.minISR}
+	if r.unclean {
+		c.Election = ElectUnclean
+	}
+	return c
+}
+
+// apply changes a partition and says whether that made a difference.
+func (d *Draft) apply(t *Topic, n int, c *PartitionChange) bool {
+	next, changed := t.Partitions[n].Next(c)
+	if changed {
+		d.own(t).Partitions[n] = next
+	}
+	return changed
+}
+
+// own is the draft's own copy of a topic.
+func (d *Draft) own(t *Topic) *Topic {
+	if mine, ok := d.topics[t.ID]; ok {
+		return mine
+	}
+	mine := &Topic{Name: t.Name, ID: t.ID, Partitions: slices.Clone(t.Partitions)}
+	d.topics[t.ID] = mine
+	return mine
+}
+
+// update changes every partition that wanted chooses; ask completes the change.
+func (d *Draft) update(wanted func(*Partition) bool, ask func(*Partition, *PartitionChange)) {
+	for t := range d.old.Topics() {
+		t = d.topic(t.ID)
+		for n := range t.Partitions {
+			if p := &t.Partitions[n]; wanted(p) {
+				c := d.change(t)
+				ask(p, &c)
+				d.apply(t, n, &c)
+				t = d.topic(t.ID) // the own copy from now on
+			}
+		}
+	}
+}
+
+// rules are what the configs say about a topic's elections.
+func (d *Draft) rules(t *Topic) topicRules {
+	if r, ok := d.minISR[t.ID]; ok {
+		return r
+	}
+	r := topicRules{unclean: strings.EqualFold(strings.TrimSpace(d.old.TopicConfigText(t.Name, UncleanElectionConfig)), "true")}
+	if own := d.old.Config(Resource{ResourceTopic, t.Name})[MinISRConfig]; own != "" {
+		r.minISR = atLeastOne(own)
+	} else {
+		r.minISR = d.lowestMinISR()
+	}
+	d.minISR[t.ID] = r
+	return r
+}
+
+// lowestMinISR is the least that a broker may take for min.insync.replicas of a topic
+// that has none of its own. A broker's own config counts more than the cluster's, and
+// with a lower value records are acknowledged earlier: who is eligible must go by the
+// lowest. The settings files of brokers are not in the image; where they ask for more
+// than 1, less than what they allow is taken for eligible, which is safe.
+func (d *Draft) lowestMinISR() int {
+	if d.lowest > 0 {
+		return d.lowest
+	}
+	d.lowest = atLeastOne(d.old.Config(Resource{Type: ResourceBroker})[MinISRConfig])
+	for r := range d.old.ConfigResources() {
+		if r.Type != ResourceBroker || r.Name == "" {
+			continue
+		}
+		if own := d.old.Config(r)[MinISRConfig]; own != "" {
+			d.lowest = min(d.lowest, atLeastOne(own))
+		}
+	}
+	return d.lowest
+}
+
+// atLeastOne reads a checked config; what can't be read counts as 1, Kafka's default.
+func atLeastOne(text string) int {
+	n, _ := strconv.Atoi(strings.TrimSpace(text))
+	return max(n, 1)
+}
+
+// TopicConfigText is the text of a config that the image has for a topic: the
+// topic's own, else the cluster's default; empty: neither.
+func (i *Image) TopicConfigText(topic, key string) string {
+	if own, ok := i.Config(Resource{ResourceTopic, topic})[key]; ok {
+		return own
+	}
+	return i.Config(Resource{Type: ResourceBroker})[key]
+}
