@@ -253,7 +253,7 @@ func TestSessionThatTheCredentialEnds(t *testing.T) {
 			if out := login(t, g, c, "\x00alice\x00secret"); out.Code != kafka.None || out.Drop != nil {
 				t.Fatalf("%+v", out)
 			}
-			if left := c.Identity().Until.Sub(time.Now()); left <= 0 || left > time.Millisecond {
+			if left := time.Until(c.Identity().Until); left <= 0 || left > time.Millisecond {
 				t.Fatalf("after %v the session lasts %v longer, want up to 1 ms", time.Since(began), left)
 			}
 			time.Sleep(300 * time.Microsecond)
