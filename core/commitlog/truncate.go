@@ -20,8 +20,9 @@ func (l *Log) alone(f func() error) error {
 	return f()
 }
 
-// Truncate drops everything from offset to on: what a follower does with records
-// that its leader does not have. Inside a batch it drops the whole batch. Ranges in
+// Truncate drops everything from offset to on, and the leader epochs that have no
+// records then: what a follower does with records that its leader does not have. Inside
+// a batch it drops the whole batch. Ranges in
 // flight keep their bytes. The owner must write the recovery point's checkpoint
 // before it appends again: damage below it is refused.
 //
@@ -35,7 +36,7 @@ func (l *Log) Truncate(to kafka.Offset) error {
 // truncate is Truncate. Caller holds ctl and mu.
 func (l *Log) truncate(to kafka.Offset) error {
 	if to >= l.EndOffset() {
-		return nil
+		return l.forgetEmptyEpochs()
 	}
 	list := l.list()
 	if to < list[0].Base() {
@@ -63,6 +64,17 @@ func (l *Log) truncate(to kafka.Offset) error {
 	}
 	l.log.Info("truncated", "partition", l.tp.String(), "to", int64(to), "end", int64(kept[len(kept)-1].Next()))
 	return l.afterCut(kept[len(kept)-1].Next())
+}
+
+// forgetEmptyEpochs drops the epochs that begin at the end: this broker led in them and
+// appended nothing, and the leader after it may not know of them. Who keeps them would
+// be told for ever that its history is another one. Caller holds mu.
+func (l *Log) forgetEmptyEpochs() error {
+	if !l.epochs.truncateEnd(l.EndOffset()) {
+		return nil
+	}
+	l.epochLate = false
+	return l.writeEpochs()
 }
 
 // setEnd moves the end back, and what can't be behind it. Caller holds mu.

@@ -30,25 +30,52 @@ func (e *WriteError) Unwrap() error { return e.Err }
 //
 // Hot: per batch. 0 allocs, 1 pwrite; index entries are kept in memory.
 func (s *Segment) Append(b record.Batch, nowMS int64) error {
-	if err := s.Load(); err != nil {
+	pos, err := s.write(b)
+	if err != nil {
 		return err
 	}
-	h, err := s.acquire(true)
-	if err != nil {
-		return &WriteError{Err: err, Undone: true}
-	}
-	pos := s.size.Load()
-	_, err = h.file.WriteAt(b, pos)
-	if err != nil {
-		err = undo(h, pos, err)
-		h.unref()
-		return err
-	}
-	h.unref()
 	s.mu.Lock()
 	s.note(b, pos, nowMS)
 	s.mu.Unlock()
 	return nil
+}
+
+// AppendAll is Append of several batches, which lie one after the other in run.
+//
+// Hot: per answer that a follower gets. 0 allocs, 1 pwrite.
+func (s *Segment) AppendAll(run []byte, nowMS int64) error {
+	pos, err := s.write(run)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(run) > 0 {
+		b, rest, err := record.Next(run)
+		if err != nil {
+			return fmt.Errorf("BUG: append of a run that is not one: %w", err)
+		}
+		s.note(b, pos, nowMS)
+		pos, run = pos+int64(len(b)), rest
+	}
+	return nil
+}
+
+// write puts bytes at the end of the file, and tells where that is.
+func (s *Segment) write(p []byte) (pos int64, err error) {
+	if err := s.Load(); err != nil {
+		return 0, err
+	}
+	h, err := s.acquire(true)
+	if err != nil {
+		return 0, &WriteError{Err: err, Undone: true}
+	}
+	defer h.unref()
+	pos = s.size.Load()
+	if _, err := h.file.WriteAt(p, pos); err != nil {
+		return 0, undo(h, pos, err)
+	}
+	return pos, nil
 }
 
 // undo cuts off what a failed write left behind.
