@@ -18,7 +18,10 @@ import (
 // 12 on, if any id is given, only ids count. A topic that does not exist is made in
 // the background when the client and the broker allow it, and is unknown in this
 // answer. Partitions without a leader are listed with LEADER_NOT_AVAILABLE. Brokers
-// have the address of the listener that the client came in by.
+// have the address of the listener that the client came in by; fenced ones, and those
+// without that listener, are left out and their replicas offline. Every broker takes
+// what a controller is for, so that the one that answers says it is it; a broker that
+// is fenced names another.
 //
 // Not done: of the internal topics only __consumer_offsets is made on demand, because
 // nothing fills the others yet.
@@ -234,6 +237,9 @@ func (c *metadataCall) add(topic *meta.Topic) {
 		p.Partition, p.Leader, p.LeaderEpoch = int32(n), int32(seen.leader), int32(topic.Partitions[n].LeaderEpoch)
 		p.Replicas, p.ISR, p.OfflineReplicas = seen.replicas, seen.isr, seen.offline
 		p.ErrorCode = int16(c.inVersion(&seen))
+		if c.q.Version == 0 { // it has no list of those that are offline
+			p.Replicas, p.ISR = c.view.online(p.Replicas), c.view.online(p.ISR)
+		}
 	}
 	c.operations(&t)
 	c.resp.Topics = append(c.resp.Topics, t)

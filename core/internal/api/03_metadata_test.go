@@ -166,15 +166,18 @@ func TestPartitionWithoutLeader(t *testing.T) {
 	resolver := config.NewResolver(nil).For(self)
 	rig.api = api.New(api.Deps{Self: self, Control: fixed, Config: func() *config.Resolver { return resolver }})
 	for _, c := range []struct {
-		version int16
-		want    string
+		version        int16
+		want, replicas string
 	}{
-		{13, "5/-1/4/[2] 72/-1/5/[3]"},
-		{5, "5/-1/0/[2] 5/-1/0/[3]"},
+		{13, "5/-1/4/[2] 72/-1/5/[3]", "[1 2] [3] "},
+		{5, "5/-1/0/[2] 5/-1/0/[3]", "[1 2] [3] "},
+		{0, "5/-1/0/[] 5/-1/0/[]", "[1] [] "},
 	} {
 		got := ask[*kmsg.MetadataResponse](rig, c.version, kmsg.NewPtrMetadataRequest())
 		var out []string
+		replicas := ""
 		for _, p := range got.Topics[0].Partitions {
+			replicas += fmt.Sprint(p.Replicas, " ")
 			out = append(out, fmt.Sprintf("%d/%d/%d/%v", p.ErrorCode, p.Leader, max(p.LeaderEpoch, 0), p.OfflineReplicas))
 		}
 		if strings.Join(out, " ") != c.want {
@@ -182,6 +185,9 @@ func TestPartitionWithoutLeader(t *testing.T) {
 		}
 		if len(got.Brokers) != 1 || got.Brokers[0].NodeID != 1 {
 			t.Errorf("version %d: brokers %+v, want only the one that can be reached", c.version, got.Brokers)
+		}
+		if replicas != c.replicas {
+			t.Errorf("version %d: replicas %q, want %q", c.version, replicas, c.replicas)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 package api
 
 import (
+	"context"
 	"fmt"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -13,17 +13,16 @@ import (
 
 // AlterPartitionReassignments (key 45), versions 0–1.
 //
-// Behaviour: asking for the replicas that a partition has is done at once; asking for
-// none ends a move, of which there is none; what can't be is refused in Kafka's words.
-// Tools that move replicas between log directories (key 34) ask this first.
-//
-// Not done: a partition does not move to other brokers, because a cluster has one. A
-// target that is legal and not what there is can't be asked for.
+// Behaviour: each partition by itself. The answer says that a move has begun; it is
+// done when its new replicas are in sync, which key 46 tells. A null list of replicas
+// gives a move up; another list changes it. From version 1 on a client can have a
+// change of the number of replicas refused (KIP-860). Tools that move replicas between
+// log directories (key 34) ask this first.
 
 // alterPartitionReassignments answers key 45.
 func (a *API) alterPartitionReassignments(r *wire.Request) {
-	var q kmsg.AlterPartitionAssignmentsRequest
-	if err := wire.DecodeMessage(r, &q); err != nil {
+	q := new(kmsg.AlterPartitionAssignmentsRequest)
+	if err := wire.DecodeMessage(r, q); err != nil {
 		r.Drop(err)
 		return
 	}
@@ -35,45 +34,70 @@ func (a *API) alterPartitionReassignments(r *wire.Request) {
 		r.ReplyMessage(resp)
 		return
 	}
-	img := a.image()
 	if len(q.Topics) == 0 {
 		resp.ErrorMessage = kmsg.StringPtr("")
+		r.ReplyMessage(resp)
+		return
 	}
+	a.later(r, func(ctx context.Context) {
+		ctx, stop := withTimeout(ctx, q.TimeoutMillis)
+		defer stop()
+		a.reassign(ctx, r, q, resp)
+		r.ReplyMessage(resp)
+	})
+}
+
+// reassign has the cluster decide.
+func (a *API) reassign(ctx context.Context, r *wire.Request, q *kmsg.AlterPartitionAssignmentsRequest, resp *kmsg.AlterPartitionAssignmentsResponse) {
+	img := a.image()
+	var asked []meta.Reassignment
 	for i := range q.Topics {
-		from := &q.Topics[i]
+		for j := range q.Topics[i].Partitions {
+			if one, why := reassignment(img, q, i, j); why == nil {
+				asked = append(asked, one)
+			}
+		}
+	}
+	var results []*kafka.Error
+	var whole *kafka.Error
+	if len(asked) > 0 {
+		var err error
+		results, err = a.deps.Control.AlterReassignments(ctx, asked)
+		whole = a.refusal(err)
+	}
+	resp.ErrorCode, resp.ErrorMessage = a.code(r, whole), ownText(whole)
+	for i := range q.Topics {
 		t := kmsg.NewAlterPartitionAssignmentsResponseTopic()
-		t.Topic = from.Topic
-		for _, p := range from.Partitions {
-			out := kmsg.NewAlterPartitionAssignmentsResponseTopicPartition()
-			why := checkReassignment(img, from.Topic, p.Partition, p.Replicas)
-			out.Partition, out.ErrorCode, out.ErrorMessage = p.Partition, a.code(r, why), ownText(why)
-			t.Partitions = append(t.Partitions, out)
+		t.Topic = q.Topics[i].Topic
+		for j := range q.Topics[i].Partitions {
+			_, why := reassignment(img, q, i, j)
+			if why == nil && whole == nil {
+				why, results = results[0], results[1:]
+			}
+			if whole != nil {
+				why = whole
+			}
+			p := kmsg.NewAlterPartitionAssignmentsResponseTopicPartition()
+			p.Partition, p.ErrorCode, p.ErrorMessage = q.Topics[i].Partitions[j].Partition, a.code(r, why), ownText(why)
+			t.Partitions = append(t.Partitions, p)
 		}
 		resp.Topics = append(resp.Topics, t)
 	}
-	r.ReplyMessage(resp)
 }
 
-// checkReassignment says why a partition can't get the replicas; nil: it has them.
-func checkReassignment(img *meta.Image, topic string, number int32, replicas []int32) *kafka.Error {
-	t, ok := img.Topic(topic)
+// reassignment is what a request asks for one partition, or why there is no such.
+func reassignment(img *meta.Image, q *kmsg.AlterPartitionAssignmentsRequest, topic, partition int) (meta.Reassignment, *kafka.Error) {
+	name, p := q.Topics[topic].Topic, &q.Topics[topic].Partitions[partition]
+	t, ok := img.Topic(name)
 	switch {
 	case !ok:
-		return kafka.ErrUnknownTopicOrPartition.Err("Unable to find a topic named " + topic + ".")
-	case number < 0 || int(number) >= len(t.Partitions):
-		return kafka.ErrUnknownTopicOrPartition.Err(fmt.Sprintf("Unable to find partition %s:%d.", topic, number))
-	case replicas == nil:
-		return kafka.ErrNoReassignmentInProgress.Err("")
+		return meta.Reassignment{}, kafka.ErrUnknownTopicOrPartition.Err("Unable to find a topic named " + name + ".")
+	case p.Partition < 0 || int(p.Partition) >= len(t.Partitions):
+		return meta.Reassignment{}, kafka.ErrUnknownTopicOrPartition.Err(fmt.Sprintf("Unable to find partition %s:%d.", name, p.Partition))
 	}
-	target := make([]kafka.BrokerID, len(replicas))
-	for i, id := range replicas {
-		target[i] = kafka.BrokerID(id)
+	out := meta.Reassignment{PartitionID: meta.PartitionID{Topic: t.ID, Partition: p.Partition}, KeepFactor: q.Version >= 1 && !q.AllowReplicationFactorChange}
+	if p.Replicas != nil {
+		out.Replicas = brokerIDs(p.Replicas)
 	}
-	if why := img.CheckReplicas(target); why != nil {
-		return why
-	}
-	if !slices.Equal(target, t.Partitions[number].Replicas) {
-		return kafka.ErrInvalidReplicaAssignment.Err("This cluster does not move partitions between brokers.")
-	}
-	return nil
+	return out, nil
 }

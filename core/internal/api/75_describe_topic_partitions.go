@@ -16,7 +16,9 @@ import (
 // Behaviour: the partitions of the named topics, or of all, in the order of names,
 // a page at a time. A page has as many partitions as the client wants, at most
 // max.request.partition.size.limit and at least one; NextCursor says where the next
-// one begins. A cursor must point into the named topics.
+// one begins. A cursor must point into the named topics. A partition without a leader
+// is no error here, other than in Metadata; replicas that could lead again without a
+// loss are listed beside the ISR (KIP-966).
 
 // describeTopicPartitions answers key 75.
 func (a *API) describeTopicPartitions(r *wire.Request) {
@@ -157,7 +159,7 @@ func (c *describePartitionsCall) add(name string, first int32, left int) (added 
 func (c *describePartitionsCall) partition(number int32, p *meta.Partition) kmsg.DescribeTopicPartitionsResponseTopicPartition {
 	seen := c.view.look(p)
 	out := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
-	out.ErrorCode, out.Partition, out.LeaderID, out.LeaderEpoch = int16(seen.code), number, int32(seen.leader), int32(p.LeaderEpoch)
+	out.Partition, out.LeaderID, out.LeaderEpoch = number, int32(seen.leader), int32(p.LeaderEpoch)
 	out.Replicas, out.ISR, out.OfflineReplicas = seen.replicas, seen.isr, seen.offline
 	out.EligibleLeaderReplicas, out.LastKnownELR = ids(p.ELR), []int32{}
 	if p.LastKnownLeader != kafka.NoBroker {

@@ -253,6 +253,11 @@ func TestNobodyMayDoAnything(t *testing.T) {
 	check("quorum", ask[*kmsg.DescribeQuorumResponse](rig, 2, kmsg.NewPtrDescribeQuorumRequest()).ErrorCode, kafka.ErrClusterAuthorizationFailed)
 	check("features", ask[*kmsg.UpdateFeaturesResponse](rig, 2, kmsg.NewPtrUpdateFeaturesRequest()).ErrorCode, kafka.ErrClusterAuthorizationFailed)
 	check("list configs", ask[*kmsg.ListConfigResourcesResponse](rig, 1, kmsg.NewPtrListConfigResourcesRequest()).ErrorCode, kafka.ErrClusterAuthorizationFailed)
+	check("elections", ask[*kmsg.ElectLeadersResponse](rig, 2, kmsg.NewPtrElectLeadersRequest()).ErrorCode, kafka.ErrClusterAuthorizationFailed)
+	check("moves", ask[*kmsg.AlterPartitionAssignmentsResponse](rig, 1, kmsg.NewPtrAlterPartitionAssignmentsRequest()).ErrorCode, kafka.ErrClusterAuthorizationFailed)
+	check("unregister", ask[*kmsg.UnregisterBrokerResponse](rig, 0, kmsg.NewPtrUnregisterBrokerRequest()).ErrorCode, kafka.ErrClusterAuthorizationFailed)
+	check("add voter", ask[*kmsg.AddRaftVoterResponse](rig, 1, kmsg.NewPtrAddRaftVoterRequest()).ErrorCode, kafka.ErrClusterAuthorizationFailed)
+	check("remove voter", ask[*kmsg.RemoveRaftVoterResponse](rig, 0, kmsg.NewPtrRemoveRaftVoterRequest()).ErrorCode, kafka.ErrClusterAuthorizationFailed)
 	pages := kmsg.NewPtrDescribeTopicPartitionsRequest()
 	pages.Topics = []kmsg.DescribeTopicPartitionsRequestTopic{{Topic: "a"}}
 	check("partitions", ask[*kmsg.DescribeTopicPartitionsResponse](rig, 0, pages).Topics[0].ErrorCode, kafka.ErrTopicAuthorizationFailed)

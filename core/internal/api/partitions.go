@@ -70,6 +70,11 @@ func (v *viewer) look(p *meta.Partition) partitionView {
 	return out
 }
 
+// online are those of the ids that are not offline.
+func (v *viewer) online(ids []int32) []int32 {
+	return slices.DeleteFunc(ids, func(id int32) bool { return v.broker(kafka.BrokerID(id)).offline })
+}
+
 // ids is the function of that name in memory that many lists share.
 func (v *viewer) ids(brokers []kafka.BrokerID) []int32 {
 	if len(v.arena)+len(brokers) > cap(v.arena) {

@@ -63,10 +63,13 @@ func (a *API) entries() []entry {
 		{57, 0, 2, 0, a.updateFeatures},
 		{60, 0, 2, 0, a.describeCluster},
 		{61, 0, 0, 0, a.describeProducers},
+		{64, 0, 0, 0, a.unregisterBroker},
 		{68, 0, 1, 0, a.consumerGroupHeartbeat},
 		{69, 0, 1, 0, a.consumerGroupDescribe},
 		{74, 0, 1, 0, a.listConfigResources},
 		{75, 0, 0, 0, a.describeTopicPartitions},
+		{80, 0, 1, 0, a.addRaftVoter},
+		{81, 0, 0, 0, a.removeRaftVoter},
 	}
 }
 

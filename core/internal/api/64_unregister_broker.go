@@ -1,0 +1,40 @@
+package api
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/wire"
+)
+
+// UnregisterBroker (key 64), version 0.
+//
+// Behaviour: the cluster forgets a broker, whether it serves or not: its partitions
+// get other leaders, and it stays in replica lists as one that is down. A broker that
+// lives registers again when it starts. As in Kafka there is no text with an error, and
+// no time-out in the request.
+
+// unregisterBroker answers key 64.
+func (a *API) unregisterBroker(r *wire.Request) {
+	var q kmsg.UnregisterBrokerRequest
+	if err := wire.DecodeMessage(r, &q); err != nil {
+		r.Drop(err)
+		return
+	}
+	resp := kmsg.NewPtrUnregisterBrokerResponse()
+	resp.ErrorMessage = kmsg.StringPtr("")
+	if !a.authorizeCluster(r, OpAlter) {
+		resp.ErrorCode = int16(kafka.ErrClusterAuthorizationFailed)
+		r.ReplyMessage(resp)
+		return
+	}
+	id := kafka.BrokerID(q.BrokerID)
+	a.later(r, func(ctx context.Context) {
+		ctx, stop := withTimeout(ctx, controlTimeout)
+		defer stop()
+		resp.ErrorCode = a.code(r, a.refusal(a.deps.Control.UnregisterBroker(ctx, id)))
+		r.ReplyMessage(resp)
+	})
+}
