@@ -114,6 +114,7 @@ func (m *machine) bootstrap(c *Bootstrap) {
 
 func (m *machine) alterConfigs(c *AlterConfigs) []*kafka.Error {
 	errs := make([]*kafka.Error, len(c.Changes))
+	d := m.old.Draft()
 	for n, change := range c.Changes {
 		r := meta.Resource{Type: change.Type, Name: change.Name}
 		if _, exists := m.topic(r.Name); r.Type == meta.ResourceTopic && !exists {
@@ -127,7 +128,10 @@ func (m *machine) alterConfigs(c *AlterConfigs) []*kafka.Error {
 			errs[n] = errConfigChanged()
 			continue
 		}
-		m.edit().SetConfig(r, change.Values)
+		d.Configure(r, change.Values)
+	}
+	if d.Changed() {
+		d.Put(m.edit())
 	}
 	return errs
 }

@@ -8,11 +8,9 @@ import (
 // registerBroker replaces what is known of a broker. Its epoch is the command's
 // index, as Kafka takes the offset of the registration record.
 func (m *machine) registerBroker(c *RegisterBroker) kafka.BrokerEpoch {
-	r := &meta.Registration{ID: c.ID, Rack: c.Rack, Endpoints: toEndpoints(c.Endpoints), LogDirs: c.LogDirs,
+	r := &meta.Registration{ID: c.ID, Rack: c.Rack, Endpoints: mapped(c.Endpoints, toEndpoint), LogDirs: c.LogDirs,
 		CleanShutdown: c.CleanShutdown, ProducerIDs: c.ProducerIDs, Peer: c.Peer, PreviousEpoch: c.PreviousEpoch}
-	for _, l := range c.LaterEpochs {
-		r.LaterEpochs = append(r.LaterEpochs, meta.LogEpoch(l))
-	}
+	r.LaterEpochs = mapped(c.LaterEpochs, func(l LogEpoch) meta.LogEpoch { return meta.LogEpoch(l) })
 	epoch := kafka.BrokerEpoch(m.index)
 	m.old.Register(m.edit(), r, epoch)
 	return epoch

@@ -5,74 +5,44 @@ import (
 	"github.com/mortisemq/mortise/core/meta"
 )
 
-// fromEndpoints converts for encoding.
-func fromEndpoints(endpoints []meta.Endpoint) []Endpoint {
-	var out []Endpoint
-	for _, e := range endpoints {
-		out = append(out, Endpoint(e))
-	}
-	return out
+// fromEndpoint converts for encoding.
+func fromEndpoint(e meta.Endpoint) Endpoint { return Endpoint(e) }
+
+// toEndpoint converts after decoding.
+func toEndpoint(e Endpoint) meta.Endpoint { return meta.Endpoint(e) }
+
+// fromPartition converts for encoding.
+func fromPartition(p meta.Partition) snapshotPartition {
+	return snapshotPartition{Replicas: p.Replicas, ISR: p.ISR, Leader: p.Leader,
+		LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ELR: p.ELR,
+		LastKnownLeader: p.LastKnownLeader, Adding: p.Adding, Removing: p.Removing, Recovering: p.Recovering}
 }
 
-// toEndpoints converts after decoding.
-func toEndpoints(endpoints []Endpoint) []meta.Endpoint {
-	var out []meta.Endpoint
-	for _, e := range endpoints {
-		out = append(out, meta.Endpoint(e))
-	}
-	return out
-}
-
-// fromPartitions converts for encoding.
-func fromPartitions(partitions []meta.Partition) []snapshotPartition {
-	out := make([]snapshotPartition, len(partitions))
-	for n, p := range partitions {
-		out[n] = snapshotPartition{Replicas: p.Replicas, ISR: p.ISR, Leader: p.Leader,
-			LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ELR: p.ELR,
-			LastKnownLeader: p.LastKnownLeader, Adding: p.Adding, Removing: p.Removing, Recovering: p.Recovering}
-	}
-	return out
-}
-
-// toPartitions converts after decoding.
-func toPartitions(partitions []snapshotPartition) []meta.Partition {
-	out := make([]meta.Partition, len(partitions))
-	for n, p := range partitions {
-		out[n] = meta.Partition{Replicas: p.Replicas, ISR: p.ISR, Leader: p.Leader,
-			LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ELR: p.ELR,
-			LastKnownLeader: p.LastKnownLeader, Adding: p.Adding, Removing: p.Removing, Recovering: p.Recovering}
-	}
-	return out
+// toPartition converts after decoding.
+func toPartition(p snapshotPartition) meta.Partition {
+	return meta.Partition{Replicas: p.Replicas, ISR: p.ISR, Leader: p.Leader,
+		LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ELR: p.ELR,
+		LastKnownLeader: p.LastKnownLeader, Adding: p.Adding, Removing: p.Removing, Recovering: p.Recovering}
 }
 
 // NewAlterISR is the command of meta.Control.AlterISR.
 func NewAlterISR(from kafka.BrokerID, epoch kafka.BrokerEpoch, changes []meta.ISRChange) *AlterISR {
-	c := &AlterISR{From: from, Epoch: epoch, Changes: make([]ISRChange, len(changes))}
-	for n, p := range changes {
-		isr := make([]ISRReplica, len(p.ISR))
-		for i, r := range p.ISR {
-			isr[i] = ISRReplica{ID: r.ID, Epoch: r.Epoch}
-		}
-		c.Changes[n] = ISRChange{Topic: p.Topic, Partition: p.Partition, LeaderEpoch: p.LeaderEpoch,
-			PartitionEpoch: p.PartitionEpoch, ISR: isr, Recovered: p.Recovered}
-	}
-	return c
+	return &AlterISR{From: from, Epoch: epoch, Changes: mapped(changes, func(c meta.ISRChange) ISRChange {
+		return ISRChange{Topic: c.Topic, Partition: c.Partition, LeaderEpoch: c.LeaderEpoch, PartitionEpoch: c.PartitionEpoch,
+			ISR:       mapped(c.ISR, func(r meta.ISRReplica) ISRReplica { return ISRReplica{ID: r.ID, Epoch: r.Epoch} }),
+			Recovered: c.Recovered}
+	})}
 }
 
 // NewElectLeaders is the command of meta.Control.ElectLeaders.
 func NewElectLeaders(kind meta.ElectionKind, partitions []meta.PartitionID) *ElectLeaders {
-	c := &ElectLeaders{Kind: kind, All: partitions == nil}
-	for _, p := range partitions {
-		c.Partitions = append(c.Partitions, PartitionID(p))
-	}
-	return c
+	return &ElectLeaders{Kind: kind, All: partitions == nil,
+		Partitions: mapped(partitions, func(p meta.PartitionID) PartitionID { return PartitionID(p) })}
 }
 
 // NewAlterReassignments is the command of meta.Control.AlterReassignments.
 func NewAlterReassignments(changes []meta.Reassignment) *AlterReassignments {
-	c := &AlterReassignments{Changes: make([]Reassignment, len(changes))}
-	for n, r := range changes {
-		c.Changes[n] = Reassignment{Topic: r.Topic, Partition: r.Partition, Replicas: r.Replicas, KeepFactor: r.KeepFactor}
-	}
-	return c
+	return &AlterReassignments{Changes: mapped(changes, func(r meta.Reassignment) Reassignment {
+		return Reassignment{Topic: r.Topic, Partition: r.Partition, Replicas: r.Replicas, KeepFactor: r.KeepFactor}
+	})}
 }

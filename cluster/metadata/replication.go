@@ -88,15 +88,12 @@ func (m *machine) drafted(decide func(*meta.Draft)) {
 }
 
 func (m *machine) alterISR(c *AlterISR) (results []meta.ISRResult, err *kafka.Error) {
-	changes := make([]meta.ISRChange, len(c.Changes))
-	for n, p := range c.Changes {
-		isr := make([]meta.ISRReplica, len(p.ISR))
-		for i, r := range p.ISR {
-			isr[i] = meta.ISRReplica{ID: r.ID, Epoch: r.Epoch}
-		}
-		changes[n] = meta.ISRChange{PartitionID: meta.PartitionID{Topic: p.Topic, Partition: p.Partition},
-			LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ISR: isr, Recovered: p.Recovered}
-	}
+	changes := mapped(c.Changes, func(c ISRChange) meta.ISRChange {
+		return meta.ISRChange{PartitionID: meta.PartitionID{Topic: c.Topic, Partition: c.Partition},
+			LeaderEpoch: c.LeaderEpoch, PartitionEpoch: c.PartitionEpoch,
+			ISR:       mapped(c.ISR, func(r ISRReplica) meta.ISRReplica { return meta.ISRReplica{ID: r.ID, Epoch: r.Epoch} }),
+			Recovered: c.Recovered}
+	})
 	m.drafted(func(d *meta.Draft) { results, err = d.AlterISR(c.From, c.Epoch, changes) })
 	return results, err
 }
@@ -114,11 +111,10 @@ func (m *machine) electLeaders(c *ElectLeaders) (errs []*kafka.Error) {
 }
 
 func (m *machine) alterReassignments(c *AlterReassignments) (errs []*kafka.Error) {
-	changes := make([]meta.Reassignment, len(c.Changes))
-	for n, r := range c.Changes {
-		changes[n] = meta.Reassignment{PartitionID: meta.PartitionID{Topic: r.Topic, Partition: r.Partition},
+	changes := mapped(c.Changes, func(r Reassignment) meta.Reassignment {
+		return meta.Reassignment{PartitionID: meta.PartitionID{Topic: r.Topic, Partition: r.Partition},
 			Replicas: r.Replicas, KeepFactor: r.KeepFactor}
-	}
+	})
 	m.drafted(func(d *meta.Draft) { errs = d.Reassign(changes) })
 	return errs
 }

@@ -158,7 +158,7 @@ func (s *scenario) run(line string) {
 		ids, _ := strconv.ParseInt(w.keys["ids"], 10, 64)
 		r := s.apply(&RegisterBroker{ID: kafka.BrokerID(id), CleanShutdown: w.keys["clean"] != "no",
 			Endpoints:   []Endpoint{{Listener: "PLAINTEXT", Host: "b" + w.plain[0], Port: 9092}},
-			ProducerIDs: kafka.ProducerID(ids), LaterEpochs: w.epochs()})
+			ProducerIDs: kafka.ProducerID(ids), LaterEpochs: w.epochs(), Rack: w.keys["rack"], PreviousEpoch: kafka.BrokerEpoch(w.number("previous", 0))})
 		fmt.Fprintf(&s.out, "broker epoch %d\n", r.BrokerEpoch)
 	case "create":
 		c := &CreateTopics{Seed: uint64(w.number("seed", 0))}
@@ -188,6 +188,9 @@ func (s *scenario) run(line string) {
 			c.Changes = append(c.Changes, ConfigChange{Type: meta.ResourceTopic, Name: name, Previous: w.pairs("previous"), Values: w.pairs("values")})
 		}
 		s.sayAll(w.plain, s.apply(c).Errors)
+	case "default":
+		c := ConfigChange{Type: meta.ResourceBroker, Previous: w.pairs("previous"), Values: w.pairs("values")}
+		s.sayAll([]string{"default"}, s.apply(&AlterConfigs{Changes: []ConfigChange{c}}).Errors)
 	case "feature":
 		u := FeatureUpdate{Name: w.plain[0], Level: int16(w.number("level", 0)), Downgrade: meta.DowngradeKind(w.number("kind", 1))}
 		s.sayAll(w.plain, s.apply(&UpdateFeatures{Decider: 1, Updates: []FeatureUpdate{u}}).Errors)
@@ -197,7 +200,9 @@ func (s *scenario) run(line string) {
 	case "show":
 		s.show()
 	default:
-		s.t.Fatalf("no such command: %s", line)
+		if !s.runReplication(w) {
+			s.t.Fatalf("no such command: %s", line)
+		}
 	}
 }
 
@@ -241,7 +246,8 @@ func (s *scenario) show() {
 	for t := range i.Topics() {
 		fmt.Fprintf(&s.out, "topic %s id %d configs %v\n", t.Name, t.ID[0], i.Config(meta.Resource{Type: meta.ResourceTopic, Name: t.Name}))
 		for n, p := range t.Partitions {
-			fmt.Fprintf(&s.out, "  %d: replicas %v isr %v leader %d epoch %d/%d\n", n, p.Replicas, p.ISR, p.Leader, p.LeaderEpoch, p.PartitionEpoch)
+			fmt.Fprintf(&s.out, "  %d: replicas %v isr %v leader %d epoch %d/%d", n, p.Replicas, p.ISR, p.Leader, p.LeaderEpoch, p.PartitionEpoch)
+			s.showMore(&p)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 		return errs == nil
 	}
 	for _, b := range brokers {
-		write(snapshotBroker{b.ID, b.Epoch, b.Rack, fromEndpoints(b.Endpoints), b.Fenced, b.LogDirs, b.ShuttingDown, b.Peer})
+		write(snapshotBroker{b.ID, b.Epoch, b.Rack, mapped(b.Endpoints, fromEndpoint), b.Fenced, b.LogDirs, b.ShuttingDown, b.Peer})
 	}
 	for _, name := range features {
 		write(snapshotFeature{name, i.Features()[name]})
@@ -125,7 +125,7 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 		write(snapshotConfig{r.Type, r.Name, i.Config(r)})
 	}
 	for t := range i.Topics() {
-		if !write(snapshotTopic{t.Name, t.ID, fromPartitions(t.Partitions)}) {
+		if !write(fromTopic(t)) {
 			break
 		}
 	}
@@ -176,7 +176,7 @@ func readItems(dec *cbor.Decoder) (*meta.Image, error) {
 		if err := dec.Decode(&b); err != nil {
 			return nil, snapshotError(fmt.Sprintf("broker %d of %d", n, h.Brokers), err)
 		}
-		e.PutBroker(&meta.Broker{ID: b.ID, Epoch: b.Epoch, Rack: b.Rack, Endpoints: toEndpoints(b.Endpoints), Fenced: b.Fenced, LogDirs: b.LogDirs,
+		e.PutBroker(&meta.Broker{ID: b.ID, Epoch: b.Epoch, Rack: b.Rack, Endpoints: mapped(b.Endpoints, toEndpoint), Fenced: b.Fenced, LogDirs: b.LogDirs,
 			ShuttingDown: b.ShuttingDown, Peer: b.Peer})
 	}
 	for n := range h.Features {
@@ -198,7 +198,7 @@ func readItems(dec *cbor.Decoder) (*meta.Image, error) {
 		if err := dec.Decode(&t); err != nil {
 			return nil, snapshotError(fmt.Sprintf("topic %d of %d", n, h.Topics), err)
 		}
-		e.PutTopic(&meta.Topic{Name: t.Name, ID: t.ID, Partitions: toPartitions(t.Partitions)})
+		e.PutTopic(toTopic(&t))
 	}
 	for n := range h.ACLs {
 		var a ACL

@@ -2,8 +2,6 @@ package meta
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/mortisemq/mortise/core/kafka"
 )
@@ -18,32 +16,22 @@ import (
 // Unfence looks at none when no partition is without a leader.
 type Draft struct {
 	old     *Image
-	topics  map[kafka.TopicID]*Topic     // the changed ones, owned
-	brokers map[kafka.BrokerID]*Broker   // the changed ones; nil: removed
-	minISR  map[kafka.TopicID]topicRules // what configs say, as far as asked for
-	lowest  int                          // the lowest min.insync.replicas of a topic without its own; 0: not looked up
-}
+	topics  map[kafka.TopicID]*Topic       // the changed ones, owned
+	brokers map[kafka.BrokerID]*Broker     // the changed ones; nil: removed
+	configs map[Resource]map[string]string // the changed ones
 
-// topicRules is what the configs of a topic say about elections.
-type topicRules struct {
-	minISR  int
-	unclean bool
+	rules  map[kafka.TopicID]topicRules // what configs say, as far as asked for
+	lowest int                          // see lowestMinISR; 0: not looked up
 }
-
-// Names of the configs that elections depend on.
-const (
-	MinISRConfig          = "min.insync.replicas"
-	UncleanElectionConfig = "unclean.leader.election.enable"
-)
 
 // Draft starts a decision about i.
 func (i *Image) Draft() *Draft {
 	return &Draft{old: i, topics: map[kafka.TopicID]*Topic{}, brokers: map[kafka.BrokerID]*Broker{},
-		minISR: map[kafka.TopicID]topicRules{}}
+		configs: map[Resource]map[string]string{}, rules: map[kafka.TopicID]topicRules{}}
 }
 
 // Changed says whether the decision changes anything.
-func (d *Draft) Changed() bool { return len(d.topics) > 0 || len(d.brokers) > 0 }
+func (d *Draft) Changed() bool { return len(d.topics)+len(d.brokers)+len(d.configs) > 0 }
 
 // Put writes the decision into the edit of the image that the draft began with. The
 // draft must not be used after it.
@@ -57,6 +45,9 @@ func (d *Draft) Put(e *Edit) {
 	}
 	for _, t := range d.topics {
 		e.PutTopic(t)
+	}
+	for r, values := range d.configs {
+		e.SetConfig(r, values)
 	}
 }
 
@@ -100,7 +91,7 @@ func (d *Draft) partition(id PartitionID) (*Topic, *Partition) {
 
 // change is a change of a partition of t that asks for nothing yet.
 func (d *Draft) change(t *Topic) PartitionChange {
-	r := d.rules(t)
+	r := d.rulesOf(t)
 	c := PartitionChange{Alive: d.alive, Leaving: d.leaving, MinISR: r.minISR}
 	if r.unclean {
 		c.Election = ElectUnclean
@@ -130,65 +121,20 @@ func (d *Draft) own(t *Topic) *Topic {
 // update changes every partition that wanted chooses; ask completes the change.
 func (d *Draft) update(wanted func(*Partition) bool, ask func(*Partition, *PartitionChange)) {
 	for t := range d.old.Topics() {
-		t = d.topic(t.ID)
-		for n := range t.Partitions {
-			if p := &t.Partitions[n]; wanted(p) {
-				c := d.change(t)
-				ask(p, &c)
-				d.apply(t, n, &c)
-				t = d.topic(t.ID) // the own copy from now on
+		d.updateTopic(t.ID, wanted, ask)
+	}
+}
+
+// updateTopic is update for one topic.
+func (d *Draft) updateTopic(id kafka.TopicID, wanted func(*Partition) bool, ask func(*Partition, *PartitionChange)) {
+	t := d.topic(id)
+	for n := range t.Partitions {
+		if p := &t.Partitions[n]; wanted(p) {
+			c := d.change(t)
+			ask(p, &c)
+			if d.apply(t, n, &c) {
+				t = d.topic(id) // the own copy from now on
 			}
 		}
 	}
-}
-
-// rules are what the configs say about a topic's elections.
-func (d *Draft) rules(t *Topic) topicRules {
-	if r, ok := d.minISR[t.ID]; ok {
-		return r
-	}
-	r := topicRules{unclean: strings.EqualFold(strings.TrimSpace(d.old.TopicConfigText(t.Name, UncleanElectionConfig)), "true")}
-	if own := d.old.Config(Resource{ResourceTopic, t.Name})[MinISRConfig]; own != "" {
-		r.minISR = atLeastOne(own)
-	} else {
-		r.minISR = d.lowestMinISR()
-	}
-	d.minISR[t.ID] = r
-	return r
-}
-
-// lowestMinISR is the least that a broker may take for min.insync.replicas of a topic
-// that has none of its own. A broker's own config counts more than the cluster's, and
-// with a lower value records are acknowledged earlier: who is eligible must go by the
-// lowest. The settings files of brokers are not in the image; where they ask for more
-// than 1, less than what they allow is taken for eligible, which is safe.
-func (d *Draft) lowestMinISR() int {
-	if d.lowest > 0 {
-		return d.lowest
-	}
-	d.lowest = atLeastOne(d.old.Config(Resource{Type: ResourceBroker})[MinISRConfig])
-	for r := range d.old.ConfigResources() {
-		if r.Type != ResourceBroker || r.Name == "" {
-			continue
-		}
-		if own := d.old.Config(r)[MinISRConfig]; own != "" {
-			d.lowest = min(d.lowest, atLeastOne(own))
-		}
-	}
-	return d.lowest
-}
-
-// atLeastOne reads a checked config; what can't be read counts as 1, Kafka's default.
-func atLeastOne(text string) int {
-	n, _ := strconv.Atoi(strings.TrimSpace(text))
-	return max(n, 1)
-}
-
-// TopicConfigText is the text of a config that the image has for a topic: the
-// topic's own, else the cluster's default; empty: neither.
-func (i *Image) TopicConfigText(topic, key string) string {
-	if own, ok := i.Config(Resource{ResourceTopic, topic})[key]; ok {
-		return own
-	}
-	return i.Config(Resource{Type: ResourceBroker})[key]
 }

@@ -126,10 +126,3 @@ func (d *Draft) checkEpoch(id kafka.BrokerID, epoch kafka.BrokerEpoch) *kafka.Er
 	}
 	return nil
 }
-
-// MinISRChanged looks again at who is eligible after min.insync.replicas of a topic
-// changed in e, an edit of the draft's image; an empty name: the default of all.
-// With a lower one the high watermark may pass who was eligible until then.
-func (d *Draft) MinISRChanged() {
-	d.update(func(p *Partition) bool { return len(p.ELR) > 0 }, func(*Partition, *PartitionChange) {})
-}

@@ -1,0 +1,106 @@
+package meta
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// Names of the configs that elections depend on.
+const (
+	MinISRConfig          = "min.insync.replicas"
+	UncleanElectionConfig = "unclean.leader.election.enable"
+)
+
+// topicRules is what the configs of a topic say about elections.
+type topicRules struct {
+	minISR  int
+	unclean bool
+}
+
+// TopicConfigText is the text of a config that the image has for a topic: the
+// topic's own, else the cluster's default; empty: neither.
+func (i *Image) TopicConfigText(topic, key string) string {
+	if own, ok := i.Config(Resource{ResourceTopic, topic})[key]; ok {
+		return own
+	}
+	return i.Config(Resource{Type: ResourceBroker})[key]
+}
+
+// Configure replaces the config of a resource, and draws the consequences for
+// partitions: with a lower min.insync.replicas the high watermark may pass who was
+// eligible until then, and where an unclean election is allowed from now on it is held.
+func (d *Draft) Configure(r Resource, values map[string]string) {
+	before := d.config(r)
+	d.configs[r] = values
+	clear(d.rules)
+	d.lowest = 0
+	if before[MinISRConfig] == values[MinISRConfig] && before[UncleanElectionConfig] == values[UncleanElectionConfig] {
+		return
+	}
+	concerned := func(p *Partition) bool { return len(p.ELR) > 0 || p.Leader == kafka.NoBroker }
+	switch r.Type {
+	case ResourceTopic:
+		if t, ok := d.old.Topic(r.Name); ok {
+			d.updateTopic(t.ID, concerned, func(*Partition, *PartitionChange) {})
+		}
+	case ResourceBroker:
+		d.update(concerned, func(*Partition, *PartitionChange) {})
+	}
+}
+
+// config is the config of a resource as the draft has it.
+func (d *Draft) config(r Resource) map[string]string {
+	if c, ok := d.configs[r]; ok {
+		return c
+	}
+	return d.old.Config(r)
+}
+
+// text is Image.TopicConfigText of what the draft has.
+func (d *Draft) text(topic, key string) string {
+	if own, ok := d.config(Resource{ResourceTopic, topic})[key]; ok {
+		return own
+	}
+	return d.config(Resource{Type: ResourceBroker})[key]
+}
+
+// rulesOf are what the configs say about a topic's elections.
+func (d *Draft) rulesOf(t *Topic) topicRules {
+	if r, ok := d.rules[t.ID]; ok {
+		return r
+	}
+	r := topicRules{unclean: strings.EqualFold(strings.TrimSpace(d.text(t.Name, UncleanElectionConfig)), "true")}
+	if own := d.config(Resource{ResourceTopic, t.Name})[MinISRConfig]; own != "" {
+		r.minISR = atLeastOne(own)
+	} else {
+		r.minISR = d.lowestMinISR()
+	}
+	d.rules[t.ID] = r
+	return r
+}
+
+// lowestMinISR is the least that a broker may take for min.insync.replicas of a topic
+// that has none of its own. A broker's own config counts more than the cluster's, and
+// with a lower value records are acknowledged earlier: who is eligible must go by the
+// lowest. The settings files of brokers are not in the image; where they ask for more
+// than 1, fewer replicas than could be are eligible, which is safe.
+func (d *Draft) lowestMinISR() int {
+	if d.lowest > 0 {
+		return d.lowest
+	}
+	d.lowest = atLeastOne(d.config(Resource{Type: ResourceBroker})[MinISRConfig])
+	for b := range d.old.Brokers() {
+		if own := d.config(Resource{ResourceBroker, strconv.Itoa(int(b.ID))})[MinISRConfig]; own != "" {
+			d.lowest = min(d.lowest, atLeastOne(own))
+		}
+	}
+	return d.lowest
+}
+
+// atLeastOne reads a checked config; what can't be read counts as 1, Kafka's default.
+func atLeastOne(text string) int {
+	n, _ := strconv.Atoi(strings.TrimSpace(text))
+	return max(n, 1)
+}
