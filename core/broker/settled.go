@@ -72,6 +72,24 @@ func (s *settled) AlterConfigs(ctx context.Context, changes []meta.ConfigChange,
 	return r, err
 }
 
+// ElectLeaders implements meta.Control.
+func (s *settled) ElectLeaders(ctx context.Context, kind meta.ElectionKind, partitions []meta.PartitionID) ([]*kafka.Error, error) {
+	r, err := s.Control.ElectLeaders(ctx, kind, partitions)
+	if err == nil {
+		s.wait(ctx)
+	}
+	return r, err
+}
+
+// AlterReassignments implements meta.Control.
+func (s *settled) AlterReassignments(ctx context.Context, changes []meta.Reassignment) ([]*kafka.Error, error) {
+	r, err := s.Control.AlterReassignments(ctx, changes)
+	if err == nil {
+		s.wait(ctx)
+	}
+	return r, err
+}
+
 // CreateACLs implements meta.Control.
 func (s *settled) CreateACLs(ctx context.Context, rules []auth.Rule) error {
 	err := s.Control.CreateACLs(ctx, rules)

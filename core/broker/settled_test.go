@@ -29,6 +29,14 @@ func (quick) AlterConfigs(context.Context, []meta.ConfigChange, bool) ([]*kafka.
 	return nil, nil
 }
 
+func (quick) ElectLeaders(context.Context, meta.ElectionKind, []meta.PartitionID) ([]*kafka.Error, error) {
+	return nil, nil
+}
+
+func (quick) AlterReassignments(context.Context, []meta.Reassignment) ([]*kafka.Error, error) {
+	return nil, nil
+}
+
 // slow applies images after a delay.
 type slow struct {
 	delay time.Duration
@@ -53,6 +61,16 @@ func TestChangesReturnWhenTheyAreInEffect(t *testing.T) {
 		"DeleteTopics": func(ctx context.Context, c meta.Control, dry bool) {
 			if !dry {
 				c.DeleteTopics(ctx, nil)
+			}
+		},
+		"ElectLeaders": func(ctx context.Context, c meta.Control, dry bool) {
+			if !dry {
+				c.ElectLeaders(ctx, meta.Preferred, nil)
+			}
+		},
+		"AlterReassignments": func(ctx context.Context, c meta.Control, dry bool) {
+			if !dry {
+				c.AlterReassignments(ctx, nil)
 			}
 		},
 	}

@@ -22,10 +22,11 @@ func groupKeys() []Key {
 		readOnly(true, brokerKey("group.consumer.assignors", List, "uniform,range", assignors, "Assignors that members of the consumer protocol may ask for; the first is the default.")),
 		readOnly(true, brokerKey("group.consumer.migration.policy", String, "bidirectional", migrationPolicy, "Which groups may change between the classic and the consumer protocol while they have members: disabled, upgrade, downgrade or bidirectional.")),
 		readOnly(true, brokerKey("offset.metadata.max.bytes", Int, "4096", nil, "Longest text that a committed offset can have with it.")),
+		readOnly(true, brokerKey("offsets.commit.timeout.ms", Int, "5000", atLeast(1), "How long in ms a commit of offsets, or another change of a group, waits for the replicas of __consumer_offsets.")),
 		readOnly(true, brokerKey("offsets.retention.minutes", Int, "10080", atLeast(1), "How long in minutes committed offsets are kept after their group became empty.")),
 		readOnly(true, brokerKey("offsets.retention.check.interval.ms", Long, "600000", atLeast(1), "How often in ms it is checked which committed offsets have expired.")),
 		readOnly(true, brokerKey("offsets.topic.num.partitions", Int, "50", atLeast(1), "Partitions of __consumer_offsets when it is made.")),
-		readOnly(true, brokerKey("offsets.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __consumer_offsets when it is made; as many as there are brokers, if fewer.")),
+		readOnly(true, brokerKey("offsets.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __consumer_offsets when it is made. With fewer brokers it is not made; only a node that is alone makes do with itself.")),
 		readOnly(true, brokerKey("offsets.topic.segment.bytes", Int, "104857600", atLeast(1), "segment.bytes of __consumer_offsets when it is made.")),
 		readOnly(true, brokerKey("offsets.topic.compression.codec", Int, "0", between(0, 4), "Codec of the records of __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.")),
 	}
@@ -37,6 +38,7 @@ type Groups struct {
 	InitialDelayMS             int64
 	MaxSize                    int
 	MetadataMaxBytes           int
+	CommitTimeoutMS            int64
 	RetentionMS                int64
 	CheckIntervalMS            int64
 
@@ -65,6 +67,7 @@ func newGroups(value func(name string) Value) Groups {
 		InitialDelayMS:         number("group.initial.rebalance.delay.ms"),
 		MaxSize:                int(number("group.max.size")),
 		MetadataMaxBytes:       int(number("offset.metadata.max.bytes")),
+		CommitTimeoutMS:        number("offsets.commit.timeout.ms"),
 		RetentionMS:            number("offsets.retention.minutes") * minuteMS,
 		CheckIntervalMS:        number("offsets.retention.check.interval.ms"),
 		TopicPartitions:        int32(number("offsets.topic.num.partitions")),

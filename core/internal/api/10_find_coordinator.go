@@ -110,13 +110,18 @@ func (a *API) coordinatorOf(r *wire.Request, kind int8, key string) (coordinator
 	return coordinatorNode{node: int32(b.ID), host: e.Host, port: e.Port}, kafka.None
 }
 
-// offsetsTopic is __consumer_offsets as it is made. It has as many replicas as
-// offsets.topic.replication.factor says, or as there are brokers if those are fewer:
-// Kafka would make none, and a single node serve no group.
+// offsetsTopic is __consumer_offsets as it is made. As in Kafka it is not made before
+// there are offsets.topic.replication.factor brokers, so that the first client of a
+// cluster that is still coming up does not leave it with one replica for good. A node
+// that no other can join has no such future: it would serve no group.
 func (a *API) offsetsTopic(img *meta.Image) meta.NewTopic {
 	g := &a.broker(img).Groups
+	factor := int(g.TopicReplicationFactor)
+	if b, ok := img.Broker(a.deps.Self); !ok || b.Peer == "" {
+		factor = min(factor, max(img.BrokerCount(), 1))
+	}
 	return meta.NewTopic{Name: coordinator.Topic, PartitionCount: g.TopicPartitions,
-		ReplicationFactor: int16(min(int(g.TopicReplicationFactor), max(img.BrokerCount(), 1))),
+		ReplicationFactor: int16(factor),
 		Configs: map[string]string{
 			"cleanup.policy":   "compact",
 			"compression.type": "producer",

@@ -39,8 +39,9 @@ func GroupConfig(b *config.Broker) coordinator.Config {
 	return coordinator.Config{
 		Groups: group.Config{MaxSize: g.MaxSize, InitialDelayMS: g.InitialDelayMS, RetentionMS: g.RetentionMS,
 			CheckIntervalMS: g.CheckIntervalMS, MetadataMaxChars: g.MetadataMaxBytes},
-		Codec:      record.Codec(g.TopicCodec),
-		Partitions: g.TopicPartitions,
+		Codec:          record.Codec(g.TopicCodec),
+		WriteTimeoutMS: g.CommitTimeoutMS,
+		Partitions:     g.TopicPartitions,
 	}
 }
 

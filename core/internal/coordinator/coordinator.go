@@ -33,6 +33,9 @@ type Config struct {
 	Groups     group.Config
 	Codec      record.Codec // offsets.topic.compression.codec
 	Partitions int32        // of __consumer_offsets when it is made
+	// WriteTimeoutMS bounds the wait until what an answer depends on is committed
+	// (offsets.commit.timeout.ms).
+	WriteTimeoutMS int64
 }
 
 // Options are the parts of a Coordinator. All are needed unless they say otherwise.

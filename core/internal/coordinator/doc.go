@@ -8,9 +8,13 @@
 //
 // A shard takes one operation at a time: the state machine decides, what it wants
 // written is appended, and the outcome is told to it, all under the shard's lock.
-// Answers go out once everything that the shard wrote before them is visible: at
-// once, or after the flush where the topic asks for one. So nobody is told what a
-// power failure may still take, reads included.
+// Answers go out once everything that the shard wrote before them is committed: in
+// sync on as many replicas as the topic asks for, and on the disk where it asks for
+// that. On a node that is alone that is at once. So nobody is told what the loss of
+// this broker may still take, reads included. An answer that waits longer than
+// offsets.commit.timeout.ms becomes COORDINATOR_NOT_AVAILABLE, although what it is
+// about may still be committed; one whose broker is not the leader any more becomes
+// NOT_COORDINATOR.
 //
 // Each new image is shown to every shard: topics that grew, came or went have members
 // of the consumer protocol assigned anew. Which topics the expressions of a group stand
@@ -26,10 +30,11 @@
 //
 // Invariants:
 //   - Two shards of one partition are never active at once; a shard belongs to one
-//     leader epoch.
+//     leader epoch. A leader that is none any more and does not know it yet answers
+//     nothing that it wrote: nobody else has it.
 //   - A parked request is answered when its shard ends.
 //
 // Lock order: Coordinator.mu, then shard.mu, then the partition's locks. shard.mu
-// covers memory and the log's write; flushes are asked for and answers are sent
+// covers memory and the log's write; commits are waited for and answers are sent
 // without it.
 package coordinator

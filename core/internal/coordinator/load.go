@@ -18,17 +18,18 @@ var errEnded = errors.New("not wanted any more")
 // of its own. Caller holds Coordinator.mu.
 func (s *shard) begin() {
 	log := s.part.Log()
-	if log.StartOffset() == log.EndOffset() {
-		s.loaded(nil)
+	end := log.EndOffset()
+	if log.StartOffset() == end {
+		s.loaded(end, nil)
 		return
 	}
 	s.c.running.Go(func() {
 		s.c.loading <- struct{}{}
 		begun := s.c.o.Clock.Now()
-		err := s.load(log)
+		err := s.load(log, end)
 		<-s.c.loading
 		s.c.metrics.loads.Observe(s.c.o.Clock.Now().Sub(begun).Seconds())
-		s.loaded(err)
+		s.loaded(end, err)
 		s.c.mu.Lock()
 		img := s.c.image
 		s.c.mu.Unlock()
@@ -38,8 +39,9 @@ func (s *shard) begin() {
 	})
 }
 
-// loaded ends the loading.
-func (s *shard) loaded(err error) {
+// loaded ends the loading of what is below end. Not all of that need be committed: a
+// new leader's high watermark follows when its followers have fetched.
+func (s *shard) loaded(end kafka.Offset, err error) {
 	s.mu.Lock()
 	if s.status != statusLoading {
 		s.mu.Unlock()
@@ -56,15 +58,22 @@ func (s *shard) loaded(err error) {
 	if img := s.c.current.Load(); img != nil {
 		s.state.SetImage(img, func() bool { return true })
 	}
+	behind := s.part.HighWatermark() < end
+	if behind {
+		s.hold(now, end, nil)
+	}
 	d := s.settle(now, s.state.Loaded(now))
+	if behind && d.await == kafka.NoOffset {
+		d.await = end
+	}
 	s.arm(now)
 	s.mu.Unlock()
 	s.finish(d)
 }
 
-// load replays the partition.
-func (s *shard) load(log *commitlog.Log) error {
-	from, end := log.StartOffset(), log.EndOffset()
+// load replays the partition up to end.
+func (s *shard) load(log *commitlog.Log, end kafka.Offset) error {
+	from := log.StartOffset()
 	var piece bytes.Buffer
 	for from < end {
 		if s.ended() {

@@ -36,16 +36,10 @@ type shard struct {
 	state  *group.State // guarded by mu; the loader's alone while it loads
 	timer  clock.Timer  // guarded by mu; nil: never armed
 	armed  int64        // when timer fires, ms; 0: not armed
-	held   []held       // answers that wait for a flush, oldest first; guarded by mu
+	held   []held       // answers that wait to be committed, oldest first; guarded by mu
 
 	lookups []group.Lookup // that wait, or are run, by the one goroutine for them; guarded by mu
 	looking bool           // it is there; guarded by mu
-}
-
-// held are answers that may go out once the log is on the disk below end.
-type held struct {
-	end     kafka.Offset
-	replies []group.Reply
 }
 
 func newShard(c *Coordinator, p *partition.Partition, epoch kafka.LeaderEpoch) *shard {
@@ -89,27 +83,26 @@ func (s *shard) now() int64 { return clock.Millis(s.c.o.Clock.Now()) }
 type done struct {
 	code    kafka.ErrorCode // of the last append
 	replies []group.Reply   // to send
-	flush   kafka.Offset    // to ask a flush for; NoOffset: none
+	await   kafka.Offset    // end of what must be committed first; NoOffset: nothing
 }
 
 // settle appends what an operation wants written, until nothing more follows, and
 // holds back the answers if they wait for a flush. Caller holds mu.
 func (s *shard) settle(now int64, out group.Output) done {
-	d := done{flush: kafka.NoOffset}
+	d := done{await: kafka.NoOffset}
 	for len(out.Records) > 0 {
 		code, await := s.append(now, out.Records)
 		if await != kafka.NoOffset {
-			d.flush = await
+			d.await = await
 		}
 		d.code = code
 		out = s.state.Appended(now, out, code)
 	}
 	switch {
-	case d.flush != kafka.NoOffset:
-		s.held = append(s.held, held{end: d.flush, replies: out.Replies})
-	case len(s.held) > 0: // what they saw is not on the disk yet
-		last := &s.held[len(s.held)-1]
-		last.replies = append(last.replies, out.Replies...)
+	case d.await != kafka.NoOffset:
+		s.hold(now, d.await, out.Replies)
+	case len(s.held) > 0: // what they saw is not committed yet
+		s.hold(now, s.held[len(s.held)-1].end, out.Replies)
 	default:
 		d.replies = out.Replies
 	}
@@ -136,8 +129,8 @@ func (s *shard) append(now int64, records []group.Record) (kafka.ErrorCode, kafk
 
 // finish does what needs no lock. Caller does not hold mu.
 func (s *shard) finish(d done) {
-	if d.flush != kafka.NoOffset {
-		s.part.Await(d.flush, &flushed{shard: s, end: d.flush})
+	if d.await != kafka.NoOffset {
+		s.part.Await(d.await, &committed{shard: s, end: d.await})
 	}
 	send(d.replies)
 }
@@ -149,40 +142,13 @@ func send(replies []group.Reply) {
 	}
 }
 
-// flushed waits for the flush of what is below end.
-type flushed struct {
-	shard *shard
-	end   kafka.Offset
-}
-
-// Synced implements logdir.Waiter.
-func (f *flushed) Synced(err error) {
-	s := f.shard
-	s.mu.Lock()
-	var ready []group.Reply
-	for len(s.held) > 0 && s.held[0].end <= f.end {
-		ready = append(ready, s.held[0].replies...)
-		s.held = s.held[1:]
-	}
-	s.mu.Unlock()
-	if err != nil { // the log may not have what the state has
-		refuse(ready)
-		s.unload()
-	}
-	send(ready)
-}
-
-// refuse turns answers into NOT_COORDINATOR.
-func refuse(replies []group.Reply) {
-	for i := range replies {
-		replies[i].Message = group.Refusal(replies[i].Message, kafka.ErrNotCoordinator)
-	}
-}
-
 // arm sets the timer to the next deadline, if that comes before it fires anyway.
 // Caller holds mu.
 func (s *shard) arm(now int64) {
 	next, ok := s.state.Next()
+	if due, waits := s.due(); waits && (!ok || due < next) {
+		next, ok = due, true
+	}
 	if !ok || s.armed != 0 && s.armed <= next {
 		return
 	}
@@ -205,7 +171,7 @@ func (s *shard) tick() {
 	}
 	now := s.now()
 	s.state.Configure(s.c.o.Config().Groups)
-	var todo []done
+	todo := []done{{await: kafka.NoOffset, replies: s.late(now)}}
 	for {
 		out, ok := s.state.Expire(now)
 		if !ok {
@@ -232,12 +198,8 @@ func (s *shard) unload() {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	var replies []group.Reply
-	for _, h := range s.held {
-		replies = append(replies, h.replies...)
-	}
-	s.held = nil
-	refuse(replies)
+	replies := s.release(endOfTime)
+	refuse(replies, kafka.ErrNotCoordinator)
 	if was == statusActive {
 		replies = append(replies, s.state.Unload().Replies...)
 	}

@@ -1,0 +1,96 @@
+package coordinator
+
+import (
+	"math"
+
+	"github.com/mortisemq/mortise/core/internal/group"
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// endOfTime is an offset that is beyond all.
+const endOfTime = kafka.Offset(math.MaxInt64)
+
+// held are answers that may go out once the log is committed below end: what they say
+// could still be lost with this broker until then.
+type held struct {
+	end     kafka.Offset
+	due     int64 // when they are given up, ms
+	replies []group.Reply
+}
+
+// hold keeps answers back until what is below end is committed, or for as long as
+// offsets.commit.timeout.ms says. Caller holds mu.
+func (s *shard) hold(now int64, end kafka.Offset, replies []group.Reply) {
+	due := now + s.c.o.Config().WriteTimeoutMS
+	if n := len(s.held); n > 0 {
+		if last := &s.held[n-1]; last.end == end && (last.due == due || len(last.replies) == 0) {
+			last.due, last.replies = due, append(last.replies, replies...)
+			return
+		}
+	}
+	s.held = append(s.held, held{end: end, due: due, replies: replies})
+}
+
+// release takes the answers out that wait for nothing beyond end. Caller holds mu.
+func (s *shard) release(end kafka.Offset) (ready []group.Reply) {
+	for len(s.held) > 0 && s.held[0].end <= end {
+		ready = append(ready, s.held[0].replies...)
+		s.held = s.held[1:]
+	}
+	return ready
+}
+
+// due is when the next answers are given up; false: none waits. Caller holds mu.
+func (s *shard) due() (int64, bool) {
+	for i := range s.held {
+		if len(s.held[i].replies) > 0 {
+			return s.held[i].due, true
+		}
+	}
+	return 0, false
+}
+
+// late takes the answers out that have waited too long, as refusals. What they are
+// about stays written, and counts when it is committed; whoever comes later still
+// waits for that. Caller holds mu.
+func (s *shard) late(now int64) (late []group.Reply) {
+	kept := s.held[:0]
+	for i, h := range s.held {
+		if h.due <= now {
+			late, h.replies = append(late, h.replies...), nil
+		}
+		if len(h.replies) > 0 || i == len(s.held)-1 {
+			kept = append(kept, h)
+		}
+	}
+	clear(s.held[len(kept):])
+	s.held = kept
+	refuse(late, kafka.ErrCoordinatorNotAvailable)
+	return late
+}
+
+// refuse turns answers into refusals.
+func refuse(replies []group.Reply, code kafka.ErrorCode) {
+	for i := range replies {
+		replies[i].Message = group.Refusal(replies[i].Message, code)
+	}
+}
+
+// committed waits until what is below end can't be lost with this broker.
+type committed struct {
+	shard *shard
+	end   kafka.Offset
+}
+
+// Synced implements logdir.Waiter.
+func (c *committed) Synced(err error) {
+	s := c.shard
+	s.mu.Lock()
+	ready := s.release(c.end)
+	s.mu.Unlock()
+	if err != nil { // the log may not have what the state has, or is another's now
+		refuse(ready, kafka.ErrNotCoordinator)
+		s.unload()
+	}
+	send(ready)
+}
