@@ -4,6 +4,7 @@ package wire
 const (
 	KeyProduce     int16 = 0
 	KeyFetch       int16 = 1
+	KeyListOffsets int16 = 2
 	KeyAPIVersions int16 = 18
 
 	// KeyToken is the key of a frame that is a bare SASL token: Body is the token,
