@@ -123,8 +123,9 @@ func (p *Purgatory) Park(w *Waiter, entries []Entry, need int64, wait time.Durat
 	// From here on w may be finished and parked again by somebody else, so that
 	// only its atomics may be read until it is claimed, whichever parking that ends.
 	gone := w.cancelled.Load() || p.closed.Load()
-	if (gone || w.have.Load() >= need) && w.claim() {
+	if (gone || w.hurried.Load() || w.have.Load() >= need) && w.claim() {
 		p.release(w)
+		w.hurried.Store(false)
 		if gone {
 			return Gone
 		}

@@ -156,6 +156,28 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// A waiter that is hurried ends as if its time had come: now, or in its next Park.
+func TestHurry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, l, r := New(Options{}), new(List), new(recorder)
+		w, _ := park(p, r, 1, time.Minute, l)
+		w.Hurry()
+		expectWhys(t, r, Timeout)
+		w.Hurry()
+		if out := p.Park(w, []Entry{{List: l}}, 1, time.Minute, r); out != Ready {
+			t.Fatalf("outcome %v after Hurry, want Ready", out)
+		}
+		if out := p.Park(w, []Entry{{List: l}}, 1, time.Minute, r); out != Parked {
+			t.Fatalf("outcome %v afterwards, want Parked", out)
+		}
+		p.Close()
+		expectWhys(t, r, Timeout, Closed)
+		if p.Waiting() != 0 || l.Waiting() != 0 {
+			t.Fatalf("waiting %d and %d, want none", p.Waiting(), l.Waiting())
+		}
+	})
+}
+
 func TestBoundAndClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, l, r := New(Options{MaxWaiters: 1}), new(List), new(recorder)

@@ -49,6 +49,7 @@ type Waiter struct {
 
 	state     atomic.Uint32
 	cancelled atomic.Bool
+	hurried   atomic.Bool
 
 	entries  []Entry
 	done     Completer
@@ -66,6 +67,17 @@ func (w *Waiter) Cancel() {
 	w.cancelled.Store(true)
 	if w.claim() {
 		w.purg.finish(w, Cancelled)
+	}
+}
+
+// Hurry finishes the waiter as its deadline would, or lets its next Park return Ready:
+// whoever waits for the answer wants it now, whatever there is. It may be called at any
+// time and from any goroutine.
+func (w *Waiter) Hurry() {
+	w.hurried.Store(true)
+	if w.claim() {
+		w.hurried.Store(false)
+		w.purg.finish(w, Timeout)
 	}
 }
 
