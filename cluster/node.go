@@ -58,7 +58,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err := vfs.MakeDir(vfs.OS(), control); err != nil {
 		return fmt.Errorf("control directory: %w", err)
 	}
-	group, err := consensus.Open(consensus.Options{Dir: control,
+	group, err := consensus.Open(ctx, consensus.Options{Dir: control,
 		NodeID: o.Broker.NodeID, ClusterID: o.ClusterID, Log: loglevel.Of(o.Broker.Log).Logger("mortise.consensus")})
 	if err != nil {
 		return err

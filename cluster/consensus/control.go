@@ -2,8 +2,8 @@ package consensus
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
-	"time"
 
 	"github.com/mortisemq/mortise/cluster/metadata"
 	"github.com/mortisemq/mortise/core/kafka"
@@ -129,7 +129,8 @@ func (g *Group) AllocateProducerIDs(ctx context.Context) (meta.ProducerIDBlock, 
 	return r.Block, err
 }
 
-// RegisterBroker implements meta.Registrar.
+// RegisterBroker implements meta.Registrar. When it is not known what became of it, it
+// is done again: the later registration replaces the one before.
 func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.BrokerEpoch, error) {
 	c := &metadata.RegisterBroker{ID: b.ID, Rack: b.Rack, LogDirs: b.LogDirs,
 		CleanShutdown: b.CleanShutdown, ProducerIDs: b.ProducerIDs, Peer: b.Peer, PreviousEpoch: b.PreviousEpoch}
@@ -139,8 +140,12 @@ func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.
 	for _, e := range b.Endpoints {
 		c.Endpoints = append(c.Endpoints, metadata.Endpoint(e))
 	}
-	r, err := g.propose(ctx, c)
-	return r.BrokerEpoch, err
+	for {
+		r, err := g.propose(ctx, c)
+		if !errors.Is(err, kafka.ErrRequestTimedOut.Err("")) || ctx.Err() != nil {
+			return r.BrokerEpoch, err
+		}
+	}
 }
 
 // AlterISR implements meta.Control: one command, however many partitions.
@@ -173,30 +178,6 @@ func refusal(r metadata.Result, err error) error {
 		return r.Err
 	}
 	return err
-}
-
-// AddVoter implements meta.Control: this node votes alone.
-func (g *Group) AddVoter(context.Context, kafka.BrokerID) error { return errVotesAlone() }
-
-// RemoveVoter implements meta.Control.
-func (g *Group) RemoveVoter(context.Context, kafka.BrokerID) error { return errVotesAlone() }
-
-// errVotesAlone says that the voters can't change.
-func errVotesAlone() error {
-	return kafka.ErrUnsupportedVersion.Err("The voters of this cluster do not change.")
-}
-
-// Quorum implements meta.Control. A leader counts as caught up at this moment,
-// as in Kafka.
-func (g *Group) Quorum() meta.Quorum {
-	now := time.Now()
-	return meta.Quorum{
-		Leader:        g.options.NodeID,
-		LeaderEpoch:   int32(g.raft.CurrentTerm()),
-		HighWatermark: int64(g.raft.CommitIndex()),
-		Voters: []meta.QuorumReplica{{ID: g.options.NodeID, LogEndOffset: int64(g.raft.LastIndex()),
-			LastFetch: now, LastCaughtUp: now}},
-	}
 }
 
 var (

@@ -15,6 +15,13 @@ var ErrCorrupt = errors.New("control log is damaged")
 // ErrStranger says that the control log does not know this node.
 var ErrStranger = errors.New("control log belongs to another node")
 
+// ErrForeign says that this node's data are of another cluster than the nodes that it
+// was told to join.
+var ErrForeign = errors.New("another cluster")
+
+// ErrDuplicate says that another node with this node's id is alive.
+var ErrDuplicate = errors.New("node id is taken")
+
 // forClient turns an error of raft into what a client should be told: look for
 // another controller when nothing was decided, or time out when that is not
 // known.

@@ -8,25 +8,37 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
-	"github.com/mortisemq/mortise/cluster/metadata"
+	"github.com/mortisemq/mortise/cluster/peer"
 	"github.com/mortisemq/mortise/core/kafka"
-	"github.com/mortisemq/mortise/core/meta"
 )
 
 // Options say how a group is opened.
 type Options struct {
-	// Dir is the control directory; it is made if needed. Empty: memory.
-	Dir    string
+	// Dir is the control directory; it is made if needed. Empty: Memory.
+	Dir string
+	// Memory is what a group without a directory keeps, so that a test can start it
+	// again; nil: nothing.
+	Memory *Memory
 	NodeID kafka.BrokerID
 	// ClusterID names a new cluster; empty: a random one. An existing cluster
 	// keeps its id, and another one here is an error.
 	ClusterID string
 	Log       *slog.Logger // nil: nothing is logged
+
+	// Port is the way to and from other nodes; nil: this one stays alone. The group
+	// uses it until Close, and tells it the cluster's id. It does not close it.
+	Port *peer.Port
+	// Join gives the peer addresses of nodes that take a new one in; it is asked
+	// again for each attempt. nil: a node that knows nothing begins a cluster.
+	Join func() []string
+	// Resolve finds the peer address of a node; it is asked before what the group
+	// knows itself. nil: nobody else knows.
+	Resolve func(kafka.BrokerID) (address string, ok bool)
 }
 
 // Bounds of the control log.
@@ -38,7 +50,9 @@ const (
 	enqueueWait   = 10 * time.Second
 )
 
-// Timeouts of elections. A lone voter does not wait for them.
+// Timeouts of elections: a leader that is silent for one to two seconds is replaced,
+// and one that hears nothing of a majority for half a second stops deciding. A lone
+// voter does not wait for them.
 const (
 	heartbeatTimeout = time.Second
 	leaseTimeout     = 500 * time.Millisecond
@@ -50,87 +64,110 @@ type Group struct {
 	options Options
 	store   *store
 	machine *machine
+	seat    *seat
 	raft    *raft.Raft
-	leading chan bool // raft's notices, for lead
 
-	ready chan struct{} // closed when the first own term has begun
+	leading    chan bool   // raft's notices, for hear
+	led        chan bool   // the newest notice, for lead
+	leadership chan bool   // the newest answer for Leadership
+	leads      atomic.Bool // this node decides, and its image is complete
+
+	ready chan struct{} // closed when the image was the cluster's for the first time
 	quit  chan struct{}
 
 	mu      sync.Mutex
 	closed  bool           // guarded by mu
-	running sync.WaitGroup // lead, and proposals that their callers left; Add under mu
+	running sync.WaitGroup // lead, and what callers left; Add under mu
 
+	joining  chan struct{} // held by the one join that is being decided
 	closing  sync.Once
 	closeErr error
 }
 
-// Open starts the seat. When it returns, Image is what this node knew last; the
-// election goes on in the background, and methods that decide wait for it.
-func Open(o Options) (*Group, error) {
+// Open starts the seat. When it returns, Image is what this node knew last; for a
+// lone voter that is the truth. The election goes on in the background, and methods
+// that decide wait for it. A node that is new to its cluster waits in Open until it
+// was let in; ctx bounds that.
+func Open(ctx context.Context, o Options) (*Group, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	logger := newRaftLogger(o.Log)
-	s, err := openStore(o.Dir, logger)
+	s, err := openStore(&o)
 	if err != nil {
 		return nil, err
 	}
 	g := &Group{options: o, store: s, machine: newMachine(),
-		leading: make(chan bool, 8), ready: make(chan struct{}), quit: make(chan struct{})}
-	if err := g.start(); err != nil {
+		leading: make(chan bool, 8), led: make(chan bool, 1), leadership: make(chan bool, 1),
+		ready: make(chan struct{}), quit: make(chan struct{}), joining: make(chan struct{}, 1)}
+	if err := g.start(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return g, nil
 }
 
 // start replays the store and starts raft on it.
-func (g *Group) start() error {
-	if err := g.machine.replay(g.store); err != nil {
+func (g *Group) start(ctx context.Context) error {
+	members, err := g.store.members()
+	if err != nil {
 		return err
 	}
-	id := g.machine.images.Image().ClusterID
-	if id != "" && g.options.ClusterID != "" && id != g.options.ClusterID {
-		return fmt.Errorf("the control log in %s belongs to cluster %s, but the config says %s", g.store.dir, id, g.options.ClusterID)
+	alone := votesAlone(members, g.serverID())
+	if err := g.machine.replay(g.store, members, alone); err != nil {
+		return err
 	}
-	address, transport := raft.NewInmemTransport(raft.ServerAddress(g.serverID()))
-	c := g.config()
 	known, err := raft.HasExistingState(g.store.logs, g.store.stable, g.store.snapshots)
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, g.store.dir, err)
 	}
-	if known {
-		if err := g.checkMember(transport); err != nil {
-			return err
-		}
-	} else {
-		alone := raft.Configuration{Servers: []raft.Server{{ID: c.LocalID, Address: address}}}
-		if err := raft.BootstrapCluster(c, g.store.logs, g.store.stable, g.store.snapshots, transport, alone); err != nil {
-			return fmt.Errorf("begin control log: %w", err)
-		}
+	if err := g.checkSelf(ctx, members, known, alone); err != nil {
+		return err
 	}
-	if g.raft, err = raft.NewRaft(c, g.machine, g.store.logs, g.store.stable, g.store.snapshots, transport); err != nil {
-		return fmt.Errorf("start control log: %w", err)
+	g.seat = g.newSeat()
+	c := g.config()
+	if !known && g.options.Join == nil {
+		self := raft.Configuration{Servers: []raft.Server{{ID: c.LocalID, Address: g.serverAddress()}}}
+		if err := raft.BootstrapCluster(c, g.store.logs, g.store.stable, g.store.snapshots, g.seat, self); err != nil {
+			return errors.Join(fmt.Errorf("begin control log: %w", err), g.seat.Close())
+		}
+		g.machine.StoreConfiguration(0, self)
+		alone = true
 	}
-	g.running.Add(1)
-	go g.lead(address, transport)
+	if g.raft, err = raft.NewRaft(c, g.machine, g.store.logs, g.store.stable, g.store.snapshots, g.seat); err != nil {
+		return errors.Join(fmt.Errorf("start control log: %w", err), g.seat.Close())
+	}
+	g.seat.follow(g.raft)
+	g.answerCalls()
+	g.running.Add(2)
+	go g.hear()
+	go g.lead(alone)
 	return nil
 }
 
-// checkMember wants this node to be one of those that the control log names. It comes
-// before raft starts: a stranger would stand for election, at the cost of a term in the
-// log and lines that say nothing of the cause.
-func (g *Group) checkMember(transport raft.Transport) error {
-	c := g.config()
-	c.Logger = hclog.NewNullLogger() // the start itself tells the same
-	servers, err := raft.GetConfiguration(c, g.machine, g.store.logs, g.store.stable, g.store.snapshots, transport)
-	if err != nil {
-		return fmt.Errorf("%w: %s: members: %w", ErrCorrupt, g.store.dir, err)
+// checkSelf wants this node to be one of those that the control log names, and of the
+// cluster that it shall be of; one that is new is let in. It comes before raft starts:
+// a stranger would stand for election, at the cost of a term in the log and lines that
+// say nothing of the cause, and a voter that lost its disk would vote a second time.
+func (g *Group) checkSelf(ctx context.Context, members raft.Configuration, known, alone bool) error {
+	id := g.Image().ClusterID
+	if id != "" && g.options.ClusterID != "" && id != g.options.ClusterID {
+		return fmt.Errorf("the control log in %s belongs to cluster %s, but the config says %s", g.store.dir, id, g.options.ClusterID)
+	}
+	if port := g.options.Port; port != nil && id != "" {
+		port.SetCluster(id)
+	}
+	switch {
+	case g.options.Join != nil && alone:
+		return g.checkNeighbours(ctx)
+	case g.options.Join != nil && !isMember(members, g.serverID()):
+		return g.join(ctx, !known)
+	case !known || isMember(members, g.serverID()):
+		return nil
+	case len(members.Servers) == 0:
+		return fmt.Errorf("%w: the one in %s is of a node that did not get into its cluster: say where to join, or use another data folder",
+			ErrStranger, g.store.dir)
 	}
 	var ids []string
-	for _, s := range servers.Servers {
-		if s.ID == c.LocalID {
-			return nil
-		}
+	for _, s := range members.Servers {
 		ids = append(ids, string(s.ID))
 	}
 	return fmt.Errorf("%w: the one in %s is of node %s, and this is node %d: give this node its old node.id, or another data folder",
@@ -140,62 +177,15 @@ func (g *Group) checkMember(transport raft.Transport) error {
 // config is raft's config.
 func (g *Group) config() *raft.Config {
 	c := raft.DefaultConfig()
-	c.LocalID = raft.ServerID(g.serverID())
+	c.LocalID = g.serverID()
 	c.Logger = newRaftLogger(g.options.Log)
 	c.HeartbeatTimeout, c.ElectionTimeout = heartbeatTimeout, heartbeatTimeout
 	c.LeaderLeaseTimeout, c.CommitTimeout = leaseTimeout, commitTimeout
 	c.SnapshotThreshold, c.SnapshotInterval, c.TrailingLogs = snapshotAfter, snapshotCheck, trailingKept
 	c.NoSnapshotRestoreOnStart = true // replay has done it
+	c.ShutdownOnRemove = false        // a node that was removed may come back
 	c.NotifyCh = g.leading
 	return c
-}
-
-// serverID is the node's name in raft.
-func (g *Group) serverID() string { return strconv.Itoa(int(g.options.NodeID)) }
-
-// lead makes the lone voter leader at once and sees to what a new leader does:
-// a new cluster gets its id. It is the owner of ready.
-func (g *Group) lead(self raft.ServerAddress, transport *raft.InmemTransport) {
-	defer g.running.Done()
-	_, caller := raft.NewInmemTransport("")
-	caller.Connect(self, transport)
-	now := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
-	if err := caller.TimeoutNow(raft.ServerID(g.serverID()), self, now, &raft.TimeoutNowResponse{}); err != nil {
-		g.options.Log.Info("control: the election waits for its timeout", "error", err)
-	}
-	once := sync.OnceFunc(func() { close(g.ready) })
-	for {
-		select {
-		case <-g.quit:
-			return
-		case leads := <-g.leading:
-			if leads && g.begin() {
-				once()
-			}
-		}
-	}
-}
-
-// begin gives a new cluster its id and feature levels; it reports whether the
-// cluster has them.
-func (g *Group) begin() bool {
-	if g.Image().ClusterID != "" {
-		return true
-	}
-	c := &metadata.Bootstrap{ClusterID: g.options.ClusterID, Features: map[string]int16{}}
-	if c.ClusterID == "" {
-		c.ClusterID = kafka.NewTopicID().String()
-	}
-	for _, f := range meta.SupportedFeatures() {
-		if f.Initial > 0 {
-			c.Features[f.Name] = f.Initial
-		}
-	}
-	_, err := g.commit(c)
-	if err != nil {
-		g.options.Log.Error("control: the new cluster's id could not be written", "error", err)
-	}
-	return err == nil
 }
 
 // Ready waits until this node takes part in decisions and the cluster has an id.
@@ -210,33 +200,7 @@ func (g *Group) Ready(ctx context.Context) error {
 	}
 }
 
-// propose has a command agreed on and applied here.
-func (g *Group) propose(ctx context.Context, c metadata.Command) (metadata.Result, error) {
-	if err := g.Ready(ctx); err != nil {
-		return metadata.Result{}, err
-	}
-	if !g.enter() {
-		return metadata.Result{}, kafka.ErrNotController.Err("")
-	}
-	type outcome struct {
-		result metadata.Result
-		err    error
-	}
-	done := make(chan outcome, 1)
-	go func() { // raft's future knows no context
-		defer g.running.Done()
-		r, err := g.commit(c)
-		done <- outcome{r, err}
-	}()
-	select {
-	case o := <-done:
-		return o.result, o.err
-	case <-ctx.Done():
-		return metadata.Result{}, kafka.ErrRequestTimedOut.Err("")
-	}
-}
-
-// enter notes a proposal that Close has to wait for; false: too late.
+// enter notes work that Close has to wait for; false: too late.
 func (g *Group) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -246,20 +210,23 @@ func (g *Group) enter() bool {
 	return !g.closed
 }
 
-// commit appends a command to the log and waits until it is applied here.
-func (g *Group) commit(c metadata.Command) (metadata.Result, error) {
-	b, err := metadata.EncodeCommand(c)
-	if errors.Is(err, metadata.ErrUnreadable) {
-		return metadata.Result{}, kafka.ErrInvalidRequest.Err("The request has a text that is not valid UTF-8, or too many parts.")
+// await asks raft for something and waits for its answer, or for ctx, which raft does
+// not know.
+func (g *Group) await(ctx context.Context, ask func() raft.Future) error {
+	if !g.enter() {
+		return raft.ErrRaftShutdown
 	}
-	if err != nil {
-		return metadata.Result{}, err
+	done := make(chan error, 1)
+	go func() {
+		defer g.running.Done()
+		done <- ask().Error()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return kafka.ErrRequestTimedOut.Err("")
 	}
-	f := g.raft.Apply(b, enqueueWait)
-	if err := f.Error(); err != nil {
-		return metadata.Result{}, forClient(err)
-	}
-	return f.Response().(metadata.Result), nil
 }
 
 // Close ends the seat in order. Calls that wait get an error. A long log is

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open opens a group that is closed with the test at the latest.
 func open(t testing.TB, dir string) *Group {
 	t.Helper()
-	g, err := Open(Options{Dir: dir, NodeID: 1})
+	g, err := Open(t.Context(), Options{Dir: dir, NodeID: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +91,17 @@ func TestImageIsThereBeforeTheElection(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := openStore(dir, newRaftLogger(g.options.Log))
+	again, err := openDir(dir, newRaftLogger(g.options.Log))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.close()
 	m := newMachine() // no raft at all
-	if err := m.replay(again); err != nil {
+	members, err := again.members()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.replay(again, members, votesAlone(members, g.serverID())); err != nil {
 		t.Fatal(err)
 	}
 	got := m.images.Image()
@@ -229,7 +233,7 @@ func TestDamageStopsTheStartAndNamesTheFile(t *testing.T) {
 			if err := os.WriteFile(path, damage(b), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			g, err := Open(Options{Dir: dir, NodeID: 1})
+			g, err := Open(t.Context(), Options{Dir: dir, NodeID: 1})
 			if err == nil {
 				topics := g.Image().TopicCount()
 				g.Close()
@@ -265,7 +269,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 
 func TestAnotherClusterIDIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	g, err := Open(Options{Dir: dir, NodeID: 1, ClusterID: "one"})
+	g, err := Open(t.Context(), Options{Dir: dir, NodeID: 1, ClusterID: "one"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +277,7 @@ func TestAnotherClusterIDIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Close()
-	if g, err := Open(Options{Dir: dir, NodeID: 1, ClusterID: "two"}); err == nil {
+	if g, err := Open(t.Context(), Options{Dir: dir, NodeID: 1, ClusterID: "two"}); err == nil {
 		g.Close()
 		t.Error("the log of cluster one was opened for cluster two")
 	}
@@ -290,7 +294,7 @@ func TestAnotherNodeIDIsRefusedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines bytes.Buffer
-	_, err := Open(Options{Dir: dir, NodeID: 2, Log: slog.New(slog.NewTextHandler(&lines, nil))})
+	_, err := Open(t.Context(), Options{Dir: dir, NodeID: 2, Log: slog.New(slog.NewTextHandler(&lines, nil))})
 	if !errors.Is(err, ErrStranger) || !strings.Contains(err.Error(), "is of node 1, and this is node 2") {
 		t.Fatalf("%v, want ErrStranger with both ids", err)
 	}

@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/mortisemq/mortise/cluster/metadata"
+	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 )
 
@@ -17,14 +19,22 @@ import (
 type machine struct {
 	images  *meta.Publisher
 	applied atomic.Uint64 // index of the last entry that images includes
+	members atomic.Pointer[raft.Configuration]
 }
 
 // newMachine starts empty.
-func newMachine() *machine { return &machine{images: meta.NewPublisher(meta.Empty(""))} }
+func newMachine() *machine {
+	m := &machine{images: meta.NewPublisher(meta.Empty(""))}
+	m.StoreConfiguration(0, raft.Configuration{})
+	return m
+}
 
-// replay brings the machine to the end of the store. Every entry counts as
-// committed, so it is only for a lone voter.
-func (m *machine) replay(s *store) error {
+// replay brings the machine as far as the store is known to be decided: for a lone
+// voter to its end, for others to where they were at their last orderly end. What
+// comes after that must be readable, and raft tells what becomes of it: another leader
+// may have decided otherwise.
+func (m *machine) replay(s *store, members raft.Configuration, alone bool) error {
+	m.StoreConfiguration(0, members)
 	if err := m.replaySnapshot(s); err != nil {
 		return err
 	}
@@ -53,7 +63,12 @@ func (m *machine) replay(s *store) error {
 		if err := s.logs.GetLog(index, &entry); err != nil {
 			return fmt.Errorf("%w: %s: entry %d: %w", ErrCorrupt, s.fileOf(index), index, err)
 		}
-		if _, err := m.apply(&entry); err != nil {
+		if alone || index <= reached {
+			_, err = m.apply(&entry)
+		} else if entry.Type == raft.LogCommand {
+			_, err = metadata.DecodeCommand(entry.Data)
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %s: entry %d: %w", ErrCorrupt, s.fileOf(index), index, err)
 		}
 	}
@@ -78,7 +93,7 @@ func (m *machine) replaySnapshot(s *store) error {
 		return fmt.Errorf("%w: snapshot %s/snapshots/%s: %w", ErrCorrupt, s.dir, found[0].ID, err)
 	}
 	m.images.Publish(image)
-	m.applied.Store(about.Index)
+	m.applied.Store(max(about.Index, image.Index)) // a lone voter's image may be ahead of raft
 	return nil
 }
 
@@ -119,16 +134,46 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	return frozen{m.images.Image()}, nil
 }
 
-// Restore implements raft.FSM: a leader sent its snapshot. It is newer than what
-// is here, or raft would not have asked for it.
+// Restore implements raft.FSM: a leader sent its snapshot. One that is older than what
+// is here changes nothing: both are of the one history that was decided.
 func (m *machine) Restore(r io.ReadCloser) error {
 	image, err := metadata.ReadSnapshot(r)
 	if err := errors.Join(err, r.Close()); err != nil {
 		return err
 	}
-	m.images.Publish(image)
-	m.applied.Store(image.Index)
+	if image.Index > m.images.Image().Index {
+		m.images.Publish(image)
+	}
+	m.applied.Store(max(image.Index, m.applied.Load()))
 	return nil
+}
+
+// StoreConfiguration implements raft.ConfigurationStore.
+func (m *machine) StoreConfiguration(_ uint64, c raft.Configuration) { m.members.Store(&c) }
+
+// addressOf is where a member was when it joined.
+func (m *machine) addressOf(id raft.ServerID) (string, bool) { return addressIn(*m.members.Load(), id) }
+
+// waitFor waits until the image has the change with the index.
+func (m *machine) waitFor(ctx context.Context, index uint64) error {
+	if m.images.Image().Index >= index {
+		return nil
+	}
+	there := make(chan struct{}, 1)
+	defer m.images.Watch(func(i *meta.Image) {
+		if i.Index >= index {
+			select {
+			case there <- struct{}{}:
+			default:
+			}
+		}
+	})()
+	select {
+	case <-there:
+		return nil
+	case <-ctx.Done():
+		return kafka.ErrRequestTimedOut.Err("")
+	}
 }
 
 // frozen is an image on its way into a snapshot.
@@ -145,4 +190,7 @@ func (f frozen) Persist(sink raft.SnapshotSink) error {
 // Release implements raft.FSMSnapshot.
 func (frozen) Release() {}
 
-var _ raft.FSM = (*machine)(nil)
+var (
+	_ raft.FSM                = (*machine)(nil)
+	_ raft.ConfigurationStore = (*machine)(nil)
+)

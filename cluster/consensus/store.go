@@ -33,12 +33,31 @@ type store struct {
 	close     func() error
 }
 
-// openStore opens the control directory, or memory when dir is empty.
-func openStore(dir string, log hclog.Logger) (*store, error) {
-	if dir == "" {
-		memory := raft.NewInmemStore()
-		return &store{logs: memory, stable: memory, snapshots: raft.NewInmemSnapshotStore(), close: func() error { return nil }}, nil
+// Memory is a control directory in memory, for tests.
+type Memory struct {
+	log       *raft.InmemStore
+	snapshots *raft.InmemSnapshotStore
+}
+
+// NewMemory is an empty one.
+func NewMemory() *Memory {
+	return &Memory{raft.NewInmemStore(), raft.NewInmemSnapshotStore()}
+}
+
+// openStore opens the control directory, or memory when there is none.
+func openStore(o *Options) (*store, error) {
+	if o.Dir != "" {
+		return openDir(o.Dir, newRaftLogger(o.Log))
 	}
+	m := o.Memory
+	if m == nil {
+		m = NewMemory()
+	}
+	return &store{logs: m.log, stable: m.log, snapshots: m.snapshots, close: func() error { return nil }}, nil
+}
+
+// openDir opens a control directory.
+func openDir(dir string, log hclog.Logger) (*store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("control directory: %w", err)
 	}
@@ -103,6 +122,38 @@ func (s *store) fileOf(index uint64) string {
 		}
 	}
 	return file
+}
+
+// members are the nodes that the store names last, whether that is decided or not;
+// none: it is empty. What is wrong with the log itself is told by the replay.
+func (s *store) members() (raft.Configuration, error) {
+	var c raft.Configuration
+	found, err := s.snapshots.List()
+	if err != nil {
+		return c, fmt.Errorf("%w: snapshots in %s: %w", ErrCorrupt, s.dir, err)
+	}
+	from := uint64(1)
+	if len(found) > 0 {
+		c, from = found[0].Configuration, found[0].Index+1
+	}
+	first, err1 := s.logs.FirstIndex()
+	last, err2 := s.logs.LastIndex()
+	if err := errors.Join(err1, err2); err != nil {
+		return c, fmt.Errorf("%w: %s: %w", ErrCorrupt, s.dir, err)
+	}
+	for index := max(from, first); index <= last && first > 0; index++ {
+		var entry raft.Log
+		if err := s.logs.GetLog(index, &entry); err != nil {
+			return c, fmt.Errorf("%w: %s: entry %d: %w", ErrCorrupt, s.fileOf(index), index, err)
+		}
+		if entry.Type != raft.LogConfiguration {
+			continue
+		}
+		if c, err = guarded(func() (raft.Configuration, error) { return raft.DecodeConfiguration(entry.Data), nil }); err != nil {
+			return c, fmt.Errorf("%w: %s: entry %d: members: %w", ErrCorrupt, s.fileOf(index), index, err)
+		}
+	}
+	return c, nil
 }
 
 // reached is the index that the last orderly end noted; 0: none.

@@ -42,7 +42,7 @@ func TestDamagedVotesStopTheStart(t *testing.T) {
 			if err := os.WriteFile(path, damage(b), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			g, err := Open(Options{Dir: dir, NodeID: 1})
+			g, err := Open(t.Context(), Options{Dir: dir, NodeID: 1})
 			if err == nil {
 				g.Close()
 				t.Fatal("opened")

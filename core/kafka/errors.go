@@ -91,6 +91,7 @@ const (
 	ErrInvalidUpdateVersion               ErrorCode = 95
 	ErrFeatureUpdateFailed                ErrorCode = 96
 	ErrUnknownTopicID                     ErrorCode = 100
+	ErrDuplicateBrokerRegistration        ErrorCode = 101
 	ErrBrokerIDNotRegistered              ErrorCode = 102
 	ErrInconsistentTopicID                ErrorCode = 103
 	ErrInconsistentClusterID              ErrorCode = 104
@@ -196,6 +197,7 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrInvalidUpdateVersion:               {"INVALID_UPDATE_VERSION", "The given update version was invalid."},
 	ErrFeatureUpdateFailed:                {"FEATURE_UPDATE_FAILED", "Unable to update finalized features due to an unexpected server error."},
 	ErrUnknownTopicID:                     {"UNKNOWN_TOPIC_ID", "This server does not host this topic ID."},
+	ErrDuplicateBrokerRegistration:        {"DUPLICATE_BROKER_REGISTRATION", "This broker ID is already in use."},
 	ErrBrokerIDNotRegistered:              {"BROKER_ID_NOT_REGISTERED", "The given broker ID was not registered."},
 	ErrInconsistentTopicID:                {"INCONSISTENT_TOPIC_ID", "The log's topic ID did not match the topic ID in the request."},
 	ErrInconsistentClusterID:              {"INCONSISTENT_CLUSTER_ID", "The clusterId in the request does not match that found on the server."},

@@ -1,0 +1,244 @@
+package consensus
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/mortisemq/mortise/cluster/metadata"
+	"github.com/mortisemq/mortise/cluster/peer"
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// leaderPatience is how long a decision waits for a leader: longer than an election
+// takes, shorter than clients wait for an answer.
+const leaderPatience = 5 * time.Second
+
+// errNobodyLeads says that nothing was decided, because there is nobody to do it.
+var errNobodyLeads = kafka.ErrNotController.Err("Nobody leads the control plane at the moment.")
+
+// propose has a command agreed on, here or by the leader, and applied here.
+func (g *Group) propose(ctx context.Context, c metadata.Command) (metadata.Result, error) {
+	b, err := metadata.EncodeCommand(c)
+	if errors.Is(err, metadata.ErrUnreadable) {
+		return metadata.Result{}, kafka.ErrInvalidRequest.Err("The request has a text that is not valid UTF-8, or too many parts.")
+	}
+	if err != nil {
+		return metadata.Result{}, err
+	}
+	if err := g.Ready(ctx); err != nil {
+		return metadata.Result{}, err
+	}
+	var r metadata.Result
+	err = g.atLeader(ctx, func(leader kafka.BrokerID, mine bool) (err error) {
+		if mine {
+			r, err = g.proposeHere(ctx, b)
+		} else {
+			r, err = g.forward(ctx, leader, b)
+		}
+		return err
+	})
+	return r, err
+}
+
+// Propose has a command agreed on and applied here, whoever leads. Its errors are a
+// client's to retry: NOT_CONTROLLER when nothing was decided, REQUEST_TIMED_OUT when
+// that is not known.
+func (g *Group) Propose(ctx context.Context, c metadata.Command) (metadata.Result, error) {
+	return g.propose(ctx, c)
+}
+
+// CallLeader asks the leader, which may be this node.
+func (g *Group) CallLeader(ctx context.Context, kind peer.Kind, body []byte) (out []byte, err error) {
+	err = g.atLeader(ctx, func(leader kafka.BrokerID, _ bool) (err error) {
+		out, err = g.Call(ctx, leader, kind, body)
+		return err
+	})
+	return out, err
+}
+
+// atLeader runs ask with the leader, and again with the next one as long as nothing
+// was done, until there was no leader for leaderPatience.
+func (g *Group) atLeader(ctx context.Context, ask func(leader kafka.BrokerID, mine bool) error) error {
+	until := time.Now().Add(leaderPatience)
+	for {
+		err := error(errNobodyLeads)
+		if leader, mine := g.Leader(); leader != kafka.NoBroker {
+			err = ask(leader, mine)
+		}
+		switch {
+		case errors.Is(err, peer.ErrLost):
+			return kafka.ErrRequestTimedOut.Err("")
+		case errors.Is(err, peer.ErrUnreachable):
+			err = errNobodyLeads
+		case !errors.Is(err, kafka.ErrNotController.Err("")):
+			return err
+		}
+		if !time.Now().Before(until) {
+			return err
+		}
+		select {
+		case <-time.After(leaderLook):
+		case <-g.quit:
+			return err
+		case <-ctx.Done():
+			return err // nothing was decided, which tells more than that the time is over
+		}
+	}
+}
+
+// proposeHere commits a command as the leader.
+func (g *Group) proposeHere(ctx context.Context, b []byte) (metadata.Result, error) {
+	type outcome struct {
+		result metadata.Result
+		err    error
+	}
+	if !g.enter() {
+		return metadata.Result{}, kafka.ErrNotController.Err("")
+	}
+	done := make(chan outcome, 1)
+	go func() { // raft's future knows no context
+		defer g.running.Done()
+		r, err := g.commit(b)
+		done <- outcome{r, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+		return metadata.Result{}, kafka.ErrRequestTimedOut.Err("")
+	}
+}
+
+// commit appends a command to the log and waits until it is applied here.
+func (g *Group) commit(b []byte) (metadata.Result, error) {
+	f := g.raft.Apply(b, enqueueWait)
+	if err := f.Error(); err != nil {
+		return metadata.Result{}, forClient(err)
+	}
+	return f.Response().(metadata.Result), nil
+}
+
+// forward has the leader commit a command, and waits for the image that has it.
+//
+// The call is the encoded command; the answer is the index of the leader's image
+// (uint64) and the encoded result.
+func (g *Group) forward(ctx context.Context, leader kafka.BrokerID, b []byte) (metadata.Result, error) {
+	answer, err := g.Call(ctx, leader, peer.KindPropose, b)
+	if err != nil {
+		return metadata.Result{}, err
+	}
+	if len(answer) < 8 {
+		return metadata.Result{}, fmt.Errorf("node %d answered a proposal with %d bytes", leader, len(answer))
+	}
+	r, err := metadata.DecodeResult(answer[8:])
+	if err != nil {
+		return r, fmt.Errorf("answer of node %d: %w", leader, err)
+	}
+	return r, g.machine.waitFor(ctx, binary.BigEndian.Uint64(answer))
+}
+
+// answerProposal is forward's other side. A command that this build can't read must
+// not get into the log, where it would stop every node.
+func (g *Group) answerProposal(ctx context.Context, b []byte) ([]byte, error) {
+	if _, err := metadata.DecodeCommand(b); err != nil {
+		return nil, kafka.ErrInvalidRequest.Err(err.Error())
+	}
+	if !g.Leads() {
+		return nil, kafka.ErrNotController.Err("")
+	}
+	r, err := g.proposeHere(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	out := binary.BigEndian.AppendUint64(nil, g.Image().Index)
+	encoded, err := metadata.EncodeResult(&r)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, encoded...), nil
+}
+
+// CatchUp brings the image up to everything that was decided before the call. A member
+// that finds no leader asks to be let in meanwhile, because it may have been removed,
+// or nobody may know where it is now. The error says that this node may not take part,
+// or that ctx ended.
+func (g *Group) CatchUp(ctx context.Context) error {
+	ask := time.Now().Add(joinAfter)
+	var last error = errNobodyLeads
+	for {
+		if leader, mine := g.Leader(); mine {
+			if last = g.awaitLeadership(ctx); last == nil {
+				return nil
+			}
+		} else if leader != kafka.NoBroker {
+			if last = g.catchUpWith(ctx, leader); last == nil {
+				return nil
+			}
+		}
+		if isFinal(last) {
+			return last
+		}
+		if g.options.Join != nil && time.Now().After(ask) {
+			if err := g.askToJoin(ctx, false); isFinal(err) {
+				return err
+			}
+			ask = time.Now().Add(joinAfter)
+		}
+		select {
+		case <-time.After(leaderLook):
+		case <-g.quit:
+			return kafka.ErrNotController.Err("")
+		case <-ctx.Done():
+			return fmt.Errorf("the control plane is not reached: %w", last)
+		}
+	}
+}
+
+// awaitLeadership is how a leader catches up: with the entry that begins its term.
+func (g *Group) awaitLeadership(ctx context.Context) error {
+	if g.Leads() {
+		return g.await(ctx, func() raft.Future { return g.raft.Barrier(enqueueWait) })
+	}
+	return errNobodyLeads
+}
+
+// catchUpWith asks a leader how far it is and waits for the image to be there. The
+// leader finds out on the way whether this node is another one of its id.
+func (g *Group) catchUpWith(ctx context.Context, leader kafka.BrokerID) error {
+	short, stop := context.WithTimeout(ctx, catchUpCall)
+	defer stop()
+	if err := g.introduce(short, leader); err != nil {
+		return err
+	}
+	b, err := g.Call(short, leader, peer.KindCommitted, nil)
+	if err != nil {
+		return err
+	}
+	if len(b) != 8 {
+		return fmt.Errorf("node %d answered with %d bytes, want 8", leader, len(b))
+	}
+	return g.machine.waitFor(ctx, binary.BigEndian.Uint64(b))
+}
+
+// catchUpCall bounds a call for the leader's place.
+const catchUpCall = 3 * time.Second
+
+// answerCommitted says what the image must have to be that of a leader, after making
+// sure that this node is one.
+func (g *Group) answerCommitted(ctx context.Context, _ []byte) ([]byte, error) {
+	if !g.Leads() {
+		return nil, kafka.ErrNotController.Err("")
+	}
+	if err := g.await(ctx, g.verify); err != nil {
+		return nil, forClient(err)
+	}
+	return binary.BigEndian.AppendUint64(nil, g.Image().Index), nil
+}
+
+// verify asks a majority whether this node leads.
+func (g *Group) verify() raft.Future { return g.raft.VerifyLeader() }
