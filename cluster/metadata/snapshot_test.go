@@ -190,6 +190,11 @@ func FuzzDecodeCommand(f *testing.F) {
 		&AlterConfigs{Changes: []ConfigChange{{Type: meta.ResourceTopic, Name: "a", Values: map[string]string{"k": "v"}}}},
 		&UpdateFeatures{Updates: []FeatureUpdate{{Name: "metadata.version", Level: 9, Downgrade: 2}}},
 		&AllocateProducerIDs{Count: 1000},
+		&AlterISR{From: 1, Epoch: 2, Changes: []ISRChange{{Topic: kafka.TopicID{1}, LeaderEpoch: 1, PartitionEpoch: 2, ISR: []ISRReplica{{ID: 1, Epoch: -1}}, Recovered: true}}},
+		&FenceBroker{ID: 1, Epoch: 2},
+		&ElectLeaders{Kind: meta.Unclean, Partitions: []PartitionID{{Topic: kafka.TopicID{1}, Partition: 3}}},
+		&AlterReassignments{Changes: []Reassignment{{Topic: kafka.TopicID{1}}, {Topic: kafka.TopicID{1}, Replicas: []kafka.BrokerID{}, KeepFactor: true}}},
+		&UnregisterBroker{ID: 1},
 	} {
 		b, err := EncodeCommand(c)
 		if err != nil {

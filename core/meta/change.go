@@ -96,7 +96,7 @@ func (p *Partition) completeReassignment() {
 
 // eligible is the ELR that the partition has next, in the order of ids.
 func (p *Partition) eligible(old *Partition, c *PartitionChange) []kafka.BrokerID {
-	if len(p.ISR) >= min(c.MinISR, len(p.Replicas)) {
+	if p.enough(c) {
 		return nil
 	}
 	var elr []kafka.BrokerID
@@ -110,6 +110,11 @@ func (p *Partition) eligible(old *Partition, c *PartitionChange) []kafka.BrokerI
 	}
 	slices.Sort(elr)
 	return elr
+}
+
+// enough says whether the ISR suffices for the high watermark to move.
+func (p *Partition) enough(c *PartitionChange) bool {
+	return len(p.ISR) >= min(c.MinISR, len(p.Replicas))
 }
 
 // elect gives the partition its next leader, and what follows from the choice.
@@ -127,6 +132,9 @@ func (p *Partition) elect(old *Partition, c *PartitionChange) {
 		p.Recovering = len(p.Replicas) > 1
 	case !slices.Contains(p.ISR, leader):
 		p.ISR, p.ELR = []kafka.BrokerID{leader}, without(p.ELR, leader)
+		if p.enough(c) { // min.insync.replicas went down meanwhile: it may acknowledge alone
+			p.ELR = nil
+		}
 	}
 	p.LastKnownLeader = kafka.NoBroker
 }

@@ -63,11 +63,8 @@ func (d *Draft) cancelReassignment(t *Topic, p *Partition, n int) *kafka.Error {
 	c := d.change(t)
 	c.Adding, c.Removing = none, none
 	c.Replicas, c.ISR = without(p.Replicas, p.Adding...), without(p.ISR, p.Adding...)
-	if len(c.ISR) == 0 {
-		if c.Election != ElectUnclean {
-			return kafka.ErrInvalidReplicaAssignment.Err(fmt.Sprintf("Unable to revert partition assignment for %s:%d because it would require an unclean leader election.", t.Name, n))
-		}
-		c.ISR = c.Replicas[:1:1]
+	if len(c.ISR) == 0 && len(p.ISR) > 0 && c.Election != ElectUnclean {
+		return kafka.ErrInvalidReplicaAssignment.Err(fmt.Sprintf("Unable to revert partition assignment for %s:%d because it would require an unclean leader election.", t.Name, n))
 	}
 	d.apply(t, n, &c)
 	return nil
