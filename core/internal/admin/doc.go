@@ -13,6 +13,10 @@
 //	GET /v1/topics/NAME
 //	                  what the protocol does not tell of a topic's partitions here:
 //	                  directory, segments, compaction; 404 if there are none
+//	GET /v1/cluster   the nodes of the cluster, who decides, how many partitions are
+//	                  not as they should be
+//	POST /v1/cluster/drain, POST /v1/cluster/undrain
+//	                  takes a node out of service, and back (guard.go says who may)
 //	GET /v1/plugins   every plugin with its state, and what is compiled in; also
 //	                  /v1/plugins/NAME and /v1/plugins/NAME/logs
 //	POST /v1/plugins/NAME/ACTION

@@ -15,6 +15,8 @@ type Health struct {
 	Partitions    int       `json:"partitions"` // of this broker
 	Offline       int       `json:"offline_partitions"`
 	UnderReplica  int       `json:"under_replicated_partitions"` // of those that it leads
+	UnderMinISR   int       `json:"under_min_isr_partitions"`    // of those that it leads
+	Leaderless    int       `json:"leaderless_partitions"`       // that it has a replica of
 	ProblemsTotal int       `json:"problems_total"`
 	Problems      []Problem `json:"problems"` // at most ProblemsMax
 }
@@ -33,7 +35,7 @@ type LogDir struct {
 
 // Problem is one thing that is wrong, and what to do about it.
 type Problem struct {
-	Kind   string `json:"kind"` // not-ready, log-dir-offline, disk-full, offline-partition, under-replicated, failed-cleaning, plugin-not-serving
+	Kind   string `json:"kind"` // not-ready, log-dir-offline, disk-full, offline-partition, under-replicated, under-min-isr, no-leader, no-controller, fenced, failed-cleaning, plugin-not-serving
 	What   string `json:"what"`
 	Advice string `json:"advice"`
 }

@@ -183,7 +183,7 @@ func (s *Server) pluginChange(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusNotFound, "no action "+quotable(string(action))+" on plugins")
 		return
 	}
-	ask, err := readAsk(r.Body)
+	ask, err := readAsk[PluginAsk](r.Body)
 	if err != nil {
 		s.fail(w, http.StatusBadRequest, "the body is wrong: "+err.Error())
 		return
@@ -214,7 +214,7 @@ func (s *Server) pluginChange(w http.ResponseWriter, r *http.Request) {
 }
 
 // readAsk reads the body of a change; one that is empty asks for nothing particular.
-func readAsk(body io.Reader) (ask PluginAsk, err error) {
+func readAsk[T any](body io.Reader) (ask T, err error) {
 	d := json.NewDecoder(body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&ask); err != nil && !errors.Is(err, io.EOF) {

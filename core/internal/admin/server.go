@@ -42,6 +42,11 @@ type Options struct {
 	Topic func(name string) (Topic, bool)
 	// Health tells what is wrong with this broker; nil: nothing is told.
 	Health func() Health
+	// Cluster tells about the cluster; nil: nothing is told.
+	Cluster func() Cluster
+	// Drain has a node give away what it leads, or with undo takes that back; ErrNoNode.
+	// Nil: the node is alone.
+	Drain func(ctx context.Context, node int32, undo bool) (Drained, error)
 	// Lags are how far groups are behind; nil: not shown.
 	Lags func() Lags
 	// Plugins shows and changes plugins; nil, or while it gives nil: there are none.
@@ -128,6 +133,9 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/config", s.config)
 	mux.HandleFunc("GET /v1/health", s.healthReport)
 	mux.HandleFunc("GET /v1/topics/{name}", s.topic)
+	mux.HandleFunc("GET /v1/cluster", s.cluster)
+	mux.HandleFunc("POST /v1/cluster/drain", s.drain(false))
+	mux.HandleFunc("POST /v1/cluster/undrain", s.drain(true))
 	mux.HandleFunc("GET /v1/plugins", s.pluginList)
 	mux.HandleFunc("GET /v1/plugins/{name}", s.pluginOne)
 	mux.HandleFunc("GET /v1/plugins/{name}/logs", s.pluginLogs)
@@ -149,6 +157,7 @@ const index = `Mortise, the listener for people, probes and monitors.
 /v1/version   the build
 /v1/config    every setting in force and where it came from
 /v1/health    what is wrong with this broker and what to do; 200 if nothing is
+/v1/cluster   the nodes of the cluster, as this one knows them
 /v1/plugins   the plugins, how they are, and what is compiled in
 
 And /v1/topics/NAME: the segments and the compaction of a topic's partitions here.

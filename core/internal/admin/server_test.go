@@ -123,7 +123,8 @@ func TestMetricsText(t *testing.T) {
 // TestIndexNamesEveryPage holds that a person who opens the bare address finds the
 // rest, and that what it names is there.
 func TestIndexNamesEveryPage(t *testing.T) {
-	url := serve(t, Options{Ready: func() Readiness { return Readiness{Ready: true} }, Plugins: func() Plugins { return &desk{} }})
+	url := serve(t, Options{Ready: func() Readiness { return Readiness{Ready: true} }, Plugins: func() Plugins { return &desk{} },
+		Cluster: func() Cluster { return Cluster{} }})
 	_, body := get(t, url+"/")
 	pages := 0
 	for _, line := range strings.Split(body, "\n") {
@@ -136,8 +137,8 @@ func TestIndexNamesEveryPage(t *testing.T) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
-	if pages != 7 {
-		t.Errorf("%d pages, want 7:\n%s", pages, body)
+	if pages != 8 {
+		t.Errorf("%d pages, want 8:\n%s", pages, body)
 	}
 	if status, _ := get(t, url+"/nosuch"); status != http.StatusNotFound {
 		t.Errorf("/nosuch: %d, want 404", status)

@@ -38,6 +38,9 @@ type Dir struct {
 	Clean  bool          // the last shutdown was clean
 	Syncer *Syncer
 
+	// CleanEpoch is the registration that ended with the clean shutdown.
+	CleanEpoch kafka.BrokerEpoch
+
 	set  *Set
 	lock io.Closer
 

@@ -171,7 +171,7 @@ func (s *Set) openDir(d *Dir, want Properties) error {
 		return err
 	}
 	d.ID = props.DirectoryID
-	if d.Clean, err = takeCleanShutdown(s.fs, d.Path); err != nil {
+	if d.Clean, d.CleanEpoch, err = takeCleanShutdown(s.fs, d.Path); err != nil {
 		return err
 	}
 	d.restoreReserve(s.reserve)

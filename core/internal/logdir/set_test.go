@@ -100,8 +100,8 @@ func TestCheckpointsAndCleanShutdownSurviveARestart(t *testing.T) {
 
 	s = mustOpen(t, options(dir))
 	d := s.Dirs()[0]
-	if !d.Clean || d.ID != id {
-		t.Fatalf("clean %v, id %s, want clean and id %s", d.Clean, d.ID, id)
+	if !d.Clean || d.CleanEpoch != 42 || d.ID != id {
+		t.Fatalf("clean %v by %d, id %s, want clean by 42 and id %s", d.Clean, d.CleanEpoch, d.ID, id)
 	}
 	if d.RecoveryPoint(r.tp) != 8 || d.LogStart(r.tp) != 4 || d.HighWatermark(r.tp) != 7 {
 		t.Fatalf("checkpoints say %d %d %d, want 8 4 7", d.RecoveryPoint(r.tp), d.LogStart(r.tp), d.HighWatermark(r.tp))
@@ -323,5 +323,23 @@ func TestScanFindsPartitionsAndSetsStraysAside(t *testing.T) {
 	}
 	if _, err := os.Stat(to); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A mark says that the stop was clean by being there; what it says beside that may be
+// missing or not to be read.
+func TestMarksOfCleanShutdowns(t *testing.T) {
+	for text, want := range map[string]kafka.BrokerEpoch{
+		``: NoBrokerEpoch, `{}`: NoBrokerEpoch, `{"version":0,"brokerEpoch":-1}`: NoBrokerEpoch, `{"brokerEpoch":"x"}`: NoBrokerEpoch,
+		`{"version":1,"brokerEpoch":7,"more":true}`: 7, strings.Repeat(" ", cleanShutdownMax) + `{"brokerEpoch":7}`: NoBrokerEpoch,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, CleanShutdownFile), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		clean, got, err := takeCleanShutdown(vfs.OS(), dir)
+		if !clean || got != want || err != nil {
+			t.Errorf("%.40q: clean %v by %d, %v; want clean by %d", text, clean, got, err, want)
+		}
 	}
 }
