@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/partition"
@@ -17,15 +18,15 @@ import (
 // Behaviour: exactly one batch per partition; partitions succeed and fail each by
 // itself; acks 0, 1 and -1 only; with acks=0 there is no answer, and an error
 // closes the connection. Versions 10 on name the right leader. What must be
-// flushed first is answered by the group commit; the connection's goroutine never
-// waits for the disk.
+// flushed first, or with acks=all be on all in-sync replicas, is answered by whoever
+// does it last; the connection's goroutine never waits.
 //
 // Not done: transactions. There is no coordinator yet, so a transactional batch
 // belongs to no transaction and is refused as Kafka refuses one that was never
 // added (INVALID_TXN_STATE; TRANSACTION_ABORTABLE from version 12 on).
 
 // produceCall is one produce request on its way. It is pooled: while it waits for
-// flushes, waits[i] are held by the group commit, and nothing else holds it.
+// the disk and for replicas, waits[i] are held by those, and nothing else holds it.
 type produceCall struct {
 	a   *API
 	r   *wire.Request
@@ -34,10 +35,10 @@ type produceCall struct {
 	append  partition.Append
 	results []wire.ProduceResult // in the order of the request's partitions; never grown, waits point into it
 	waits   []produceWait        // never grown while some are out
-	pending atomic.Int32         // flushes to come, and one while the request is worked on
+	pending atomic.Int32         // waits to come, and one while the request is worked on
 }
 
-// produceWait is one partition's wait for a flush.
+// produceWait is one partition's wait for the disk or for replicas.
 type produceWait struct {
 	call   *produceCall
 	result *wire.ProduceResult // in call.results, which does not move
@@ -143,27 +144,41 @@ func (c *produceCall) appendOne(byID bool, t *wire.ProduceTopic, q *wire.Produce
 		c.a.data.producedBatches.Add(1)
 	}
 	if out.Await != kafka.NoOffset {
-		c.await(p, out.Await)
+		c.await(p, &out)
 	}
 }
 
-// await lets the newest result wait for a flush. Without an answer nobody waits.
-func (c *produceCall) await(p *partition.Partition, upTo kafka.Offset) {
+// await lets the newest result wait for the disk, and with acks=all for the in-sync
+// replicas. Without an answer nobody waits.
+func (c *produceCall) await(p *partition.Partition, out *partition.Appended) {
 	if c.req.Acks == 0 {
 		p.Flush()
 		return
 	}
 	c.waits = append(c.waits, produceWait{call: c, result: &c.results[len(c.results)-1]})
 	c.pending.Add(1)
-	p.Await(upTo, &c.waits[len(c.waits)-1])
+	p.AwaitWithin(partition.Wait{
+		UpTo: out.Await, Epoch: out.Epoch, All: c.req.Acks == partition.AllReplicas,
+		Limit: time.Duration(max(c.req.TimeoutMS, 0)) * time.Millisecond,
+	}, &c.waits[len(c.waits)-1])
 }
 
-// Synced implements logdir.Waiter.
+// Synced implements logdir.Waiter. An append that is not acknowledged stays in the log
+// all the same.
 func (w *produceWait) Synced(err error) {
 	if err != nil {
-		*w.result = wire.FailedProduce(w.result.Index, kafka.ErrKafkaStorageError, "")
+		*w.result = wire.FailedProduce(w.result.Index, awaitCode(err), "")
 	}
 	w.call.done()
+}
+
+// awaitCode is what a client is told about a wait that failed.
+func awaitCode(err error) kafka.ErrorCode {
+	var ke *kafka.Error
+	if errors.As(err, &ke) {
+		return ke.Code
+	}
+	return kafka.ErrKafkaStorageError
 }
 
 // admit makes the checks before the log's own, in Kafka's order, and takes the

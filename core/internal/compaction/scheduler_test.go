@@ -93,7 +93,7 @@ func (b *bench) open(parts *partition.Parts, name string) *partition.Partition {
 		b.t.Fatal(err)
 	}
 	p := partition.New(parts, tp, kafka.TopicID{1}, dir, log, c, kafka.NoOffset)
-	if err := p.SetRole(partition.Role{Leading: true, Leader: 1, Epoch: 6, ReplicationFactor: 1, Alone: true}); err != nil {
+	if err := p.SetRole(partition.Role{Leading: true, Leader: 1, Epoch: 6, Replicas: []kafka.BrokerID{1}, ISR: []kafka.BrokerID{1}}); err != nil {
 		b.t.Fatal(err)
 	}
 	return p

@@ -4,16 +4,8 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 )
-
-// Member is a replica in an ISR that is asked for. The epoch is that of the broker
-// which was heard of, -1 when it was not yet: the cluster compares it with the
-// registered one, so that a broker which was started anew is not taken for the one
-// before (KIP-903).
-type Member struct {
-	ID    kafka.BrokerID
-	Epoch kafka.BrokerEpoch
-}
 
 // Join is the ISR to ask for so that a follower which has just fetched gets in; nil: it
 // is in, or may not join. It must have what is committed, and what the leader had when
@@ -21,7 +13,7 @@ type Member struct {
 // leader before has committed.
 //
 // Hot: per partition and fetch of a follower. 0 allocs unless it joins.
-func (s *State) Join(id kafka.BrokerID, highWatermark kafka.Offset, r *Rules) []Member {
+func (s *State) Join(id kafka.BrokerID, highWatermark kafka.Offset, r *Rules) []meta.ISRReplica {
 	f := s.follower(id)
 	if s.pending != nil || f == nil || f.member || f.end < highWatermark || f.end < s.start || !f.eligible(r) {
 		return nil
@@ -33,7 +25,7 @@ func (s *State) Join(id kafka.BrokerID, highWatermark kafka.Offset, r *Rules) []
 // there are none.
 //
 // Cost: per partition and half of the lag time. 0 allocs unless one is out.
-func (s *State) Shrink(leaderEnd kafka.Offset, now time.Time, r *Rules) []Member {
+func (s *State) Shrink(leaderEnd kafka.Offset, now time.Time, r *Rules) []meta.ISRReplica {
 	if s.pending != nil {
 		return nil
 	}
@@ -46,13 +38,15 @@ func (s *State) Shrink(leaderEnd kafka.Offset, now time.Time, r *Rules) []Member
 	return nil
 }
 
-// members is the leader and the followers that are in.
-func (s *State) members(in func(*follower) bool) []Member {
-	list := make([]Member, 0, len(s.followers)+1)
-	list = append(list, Member{ID: s.self, Epoch: noEpoch})
+// members is the leader and the followers that are in, each with the registration of the
+// broker that was heard of: the cluster compares it with the one that it knows, so that
+// a broker which was started anew is not taken for the one before (KIP-903).
+func (s *State) members(in func(*follower) bool) []meta.ISRReplica {
+	list := make([]meta.ISRReplica, 0, len(s.followers)+1)
+	list = append(list, meta.ISRReplica{ID: s.self, Epoch: noEpoch})
 	for i := range s.followers {
 		if f := &s.followers[i]; in(f) {
-			list = append(list, Member{ID: f.id, Epoch: f.epoch})
+			list = append(list, meta.ISRReplica{ID: f.id, Epoch: f.epoch})
 		}
 	}
 	return list
@@ -60,7 +54,7 @@ func (s *State) members(in func(*follower) bool) []Member {
 
 // Asked notes that an ISR was asked for: until Assign or Refused both it and the
 // committed one hold the high watermark.
-func (s *State) Asked(isr []Member) {
+func (s *State) Asked(isr []meta.ISRReplica) {
 	s.pending = make([]kafka.BrokerID, 0, len(isr))
 	for _, m := range isr {
 		s.pending = append(s.pending, m.ID)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 )
 
 // world is a leader, broker 1, with followers whose logs are numbers, and a cluster
@@ -19,7 +20,7 @@ type world struct {
 	end, hw kafka.Offset
 	logs    map[kafka.BrokerID]kafka.Offset // what each follower really has
 	fit     map[kafka.BrokerID]bool
-	asked   []Member // what the cluster was asked for
+	asked   []meta.ISRReplica // what the cluster was asked for
 }
 
 var replicas = []kafka.BrokerID{1, 2, 3, 4}
@@ -65,7 +66,7 @@ func (w *world) step(t *rapid.T) {
 }
 
 func (w *world) fetch(t *rapid.T, id kafka.BrokerID, from kafka.Offset) {
-	if got := w.s.Progress(Position{ID: id, Epoch: 1, End: from}, w.end, w.now); got != Heard {
+	if got := w.s.Progress(Position{ID: id, Epoch: 1, End: from}, w.end, w.now); got != Heard && got != Trimmed {
 		t.Fatalf("a fetch of replica %d: %d", id, got)
 	}
 	w.advance(t)
@@ -83,7 +84,7 @@ func (w *world) advance(t *rapid.T) {
 	w.hw = next
 }
 
-func (w *world) ask(t *rapid.T, isr []Member) {
+func (w *world) ask(t *rapid.T, isr []meta.ISRReplica) {
 	if isr == nil {
 		return
 	}
@@ -115,7 +116,7 @@ func (w *world) decide(done bool) {
 	w.asked = nil
 }
 
-func ids(isr []Member) (list []kafka.BrokerID) {
+func ids(isr []meta.ISRReplica) (list []kafka.BrokerID) {
 	for _, m := range isr {
 		list = append(list, m.ID)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the outputs of the scenarios anew")
@@ -167,7 +168,7 @@ func (g *stage) fetch(w words) {
 }
 
 // ask notes what the leader wants.
-func (g *stage) ask(isr []Member) {
+func (g *stage) ask(isr []meta.ISRReplica) {
 	if isr == nil {
 		return
 	}

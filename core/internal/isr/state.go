@@ -107,6 +107,7 @@ type Outcome uint8
 // The outcomes.
 const (
 	Heard    Outcome = iota
+	Trimmed          // heard, and its log starts later than before
 	Stranger         // no replica of this partition
 	Outdated         // a later start of the same broker was heard already
 )
@@ -130,8 +131,12 @@ func (s *State) Progress(p Position, leaderEnd kafka.Offset, now time.Time) Outc
 	case p.Epoch < f.epoch:
 		return Outdated
 	}
+	out := Heard
+	if f.start < p.Start {
+		out = Trimmed
+	}
 	f.progress(p, leaderEnd, now)
-	return Heard
+	return out
 }
 
 // HighWatermark is what is committed when the leader's log ends at leaderEnd: what
@@ -168,3 +173,13 @@ func (s *State) LowWatermark(most kafka.Offset, r *Rules) kafka.Offset {
 
 // Member reports whether a replica is in the committed ISR.
 func (s *State) Member(id kafka.BrokerID) bool { return slices.Contains(s.committed, id) }
+
+// Follower is where a follower's log starts and ends, NoOffset when it has not fetched
+// yet, and whether it is in the committed ISR.
+func (s *State) Follower(id kafka.BrokerID) (start, end kafka.Offset, member bool) {
+	f := s.follower(id)
+	if f == nil {
+		return kafka.NoOffset, kafka.NoOffset, false
+	}
+	return f.start, f.end, f.member
+}

@@ -13,6 +13,17 @@ type Fetch struct {
 	MaxBytes  int
 	MinOne    bool // the first batch comes whole, however large
 	Committed bool // read_committed
+
+	// Anywhere lets a follower answer, too (KIP-392).
+	Anywhere bool
+
+	// The rest is for ReplicaFetch.
+	Replica      kafka.BrokerID
+	ReplicaEpoch kafka.BrokerEpoch // of its registration
+	LogStart     kafka.Offset      // of the replica's log
+	// Again: it is looked at once more because it waited; what the replica has was noted
+	// the first time.
+	Again bool
 }
 
 // Fetched is what a reader gets. Who gets a Range must release it.
@@ -44,26 +55,13 @@ func (f *Fetched) fail(code kafka.ErrorCode) {
 // Hot: per partition and request. 0 allocs but the log's pooled Range.
 func (p *Partition) Fetch(q *Fetch, out *Fetched) {
 	role, h := p.role.Load(), p.at()
-	out.fail(p.admitReader(role, q.Epoch))
-	if out.Code != kafka.None {
+	out.fail(p.admitReader(role, q.Epoch, q.Anywhere))
+	if out.Code != kafka.None || !p.locate(h, q, out) {
 		return
 	}
-	start, end, hw := h.log.StartOffset(), h.log.EndOffset(), p.HighWatermark()
-	lso := p.lastStable(hw)
-	if diverged(h.log, q, out) {
-		if out.Code == kafka.None {
-			out.HighWatermark, out.LastStable, out.LogStart = hw, lso, start
-		}
-		return
-	}
-	if q.From < start || q.From > end {
-		out.Code = kafka.ErrOffsetOutOfRange // alone, as Kafka answers it
-		return
-	}
-	out.HighWatermark, out.LastStable, out.LogStart = hw, lso, start
-	upper := hw
+	upper := out.HighWatermark
 	if q.Committed {
-		upper = lso
+		upper = out.LastStable
 	}
 	if q.From >= upper {
 		return
@@ -73,6 +71,21 @@ func (p *Partition) Fetch(q *Fetch, out *Fetched) {
 	} else if err != nil {
 		out.fail(h.logFailed("read", err))
 	}
+}
+
+// locate fills in where the log is and compares it with what the reader has, and
+// reports whether there may be records for it.
+func (p *Partition) locate(h *home, q *Fetch, out *Fetched) bool {
+	start, end, hw := h.log.StartOffset(), h.log.EndOffset(), p.HighWatermark()
+	parted := diverged(h.log, q, out)
+	if out.Code == kafka.None && !parted && (q.From < start || q.From > end) {
+		out.Code = kafka.ErrOffsetOutOfRange // alone, as Kafka answers it
+	}
+	if out.Code != kafka.None {
+		return false
+	}
+	out.HighWatermark, out.LastStable, out.LogStart = hw, p.lastStable(hw), start
+	return !parted
 }
 
 // read fills in the records below upper.

@@ -51,15 +51,15 @@ func (f *flusher) Sync() (kafka.Offset, error) {
 		return end, logdir.ErrClosed // deleted or shut down: no fault of the disk
 	}
 	if err != nil {
+		p.flushFailed()
 		return end, err
 	}
 	h.dir.Appended()
 	p.mu.Lock()
 	n := p.advance(p.role.Load())
 	p.mu.Unlock()
-	if n > 0 {
-		p.purgatory.Advance(&p.waiters, n)
-	}
+	p.visible(n)
+	p.release()
 	return end, nil
 }
 
@@ -97,7 +97,11 @@ func (h *home) FlushSealed() {
 }
 
 // DirectoryFailed implements logdir.Replica.
-func (h *home) DirectoryFailed() { h.p.purgatory.Nudge(&h.p.waiters) }
+func (h *home) DirectoryFailed() {
+	h.p.release()
+	h.p.purgatory.Nudge(&h.p.waiters)
+	h.p.purgatory.Nudge(&h.p.replicaWaiters)
+}
 
 // withReserve runs something that frees space. When it finds none to work with,
 // the directory's reserve is given up and it runs once more.

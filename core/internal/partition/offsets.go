@@ -40,7 +40,7 @@ var nothing = Found{Offset: kafka.NoOffset, Timestamp: -1, Epoch: kafka.NoLeader
 // the log.
 func (p *Partition) ListOffset(timestamp int64, view View, claimed kafka.LeaderEpoch) (Found, kafka.ErrorCode) {
 	role := p.role.Load()
-	if code := p.admitReader(role, claimed); code != kafka.None {
+	if code := p.admitReader(role, claimed, false); code != kafka.None {
 		return nothing, code
 	}
 	upper := p.upper(view)
@@ -99,7 +99,7 @@ func (p *Partition) upper(v View) kafka.Offset {
 // EpochEnd answers OffsetForLeaderEpoch: the largest epoch ≤ requested and where
 // it ends; (-1, -1) when there is none.
 func (p *Partition) EpochEnd(requested, claimed kafka.LeaderEpoch) (kafka.LeaderEpoch, kafka.Offset, kafka.ErrorCode) {
-	if code := p.admitReader(p.role.Load(), claimed); code != kafka.None {
+	if code := p.admitReader(p.role.Load(), claimed, false); code != kafka.None {
 		return kafka.NoLeaderEpoch, kafka.NoOffset, code
 	}
 	if requested < kafka.NoLeaderEpoch { // before every epoch: Kafka answers with the first one's start
@@ -117,7 +117,7 @@ func (p *Partition) EpochEnd(requested, claimed kafka.LeaderEpoch) (kafka.Leader
 // that shows records again whose segment was not deleted. Appends need not wait for
 // it: the name of the last segment keeps the end of the log.
 func (p *Partition) DeleteRecords(before kafka.Offset) (kafka.Offset, kafka.ErrorCode) {
-	if code := p.admitReader(p.role.Load(), kafka.NoLeaderEpoch); code != kafka.None {
+	if code := p.admitReader(p.role.Load(), kafka.NoLeaderEpoch, false); code != kafka.None {
 		return kafka.NoOffset, code
 	}
 	if !p.config.Load().Topic.CleanupDelete {
@@ -158,7 +158,7 @@ func (h *home) deleteRecords(before kafka.Offset) error {
 
 // Producers are the producers that the log remembers.
 func (p *Partition) Producers() ([]commitlog.ProducerInfo, kafka.ErrorCode) {
-	if code := p.admitReader(p.role.Load(), kafka.NoLeaderEpoch); code != kafka.None {
+	if code := p.admitReader(p.role.Load(), kafka.NoLeaderEpoch, false); code != kafka.None {
 		return nil, code
 	}
 	return p.Log().Producers(), kafka.None

@@ -6,22 +6,54 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/commitlog"
+	"github.com/mortisemq/mortise/core/internal/isr"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/metrics"
 )
 
-// Parts are what the partitions of a broker share.
+// Parts are what the partitions of a broker share. It must not be copied.
 type Parts struct {
 	Clock     clock.Clock
 	Purgatory *purgatory.Purgatory
 	Log       *slog.Logger
 	Metrics   *metrics.Registry
+
+	// Lag is replica.lag.time.max.ms; nil: Kafka's default.
+	Lag func() time.Duration
+	// Eligible says whether a broker may be in sync: registered with this epoch, not
+	// fenced, not shutting down. nil: any.
+	Eligible func(id kafka.BrokerID, epoch kafka.BrokerEpoch) bool
+	// ProposeISR asks the cluster for other in-sync replicas, and has ISRAnswered called
+	// once, later. It is called without a lock, and must not wait. nil: the ISR stays.
+	ProposeISR func(p *Partition, c *meta.ISRChange)
+
+	timeouts timeouts
 }
+
+// lagDefault is Kafka's default of replica.lag.time.max.ms.
+const lagDefault = 30 * time.Second
+
+// rules are what decides about in-sync replicas of a topic at this moment.
+func (p *Parts) rules(c *Config) isr.Rules {
+	r := isr.Rules{MinISR: c.Topic.MinInsyncReplicas, Lag: lagDefault, Eligible: p.Eligible}
+	if p.Lag != nil {
+		r.Lag = p.Lag()
+	}
+	if r.Eligible == nil {
+		r.Eligible = anybody
+	}
+	return r
+}
+
+// anybody may be in sync.
+func anybody(kafka.BrokerID, kafka.BrokerEpoch) bool { return true }
 
 // Partition is one partition on this broker. It is safe for concurrent use.
 type Partition struct {
@@ -37,12 +69,19 @@ type Partition struct {
 	broken atomic.Pointer[error]
 	hw     atomic.Int64
 
-	waiters purgatory.List
+	waiters        purgatory.List // for bytes below the high watermark
+	replicaWaiters purgatory.List // followers: for bytes below the log end
+	waiting        atomic.Int32   // len(awaits)
 
-	mu     sync.Mutex   // orders appends, role changes, the high watermark and moves
-	unseen int64        // bytes between the high watermark and the log end since the role began; guarded by mu
-	asked  kafka.Offset // end of what a flush was asked for; guarded by mu
-	gone   bool         // closed or deleted: it does not move any more; guarded by mu
+	ctl sync.Mutex // one change of role, truncation or move at a time
+
+	mu        sync.Mutex   // orders appends, role changes, the high watermark and moves
+	unseen    int64        // bytes between the high watermark and the log end since the role began; guarded by mu
+	asked     kafka.Offset // end of what a flush was asked for; guarded by mu
+	gone      bool         // closed or deleted: it does not move any more; guarded by mu
+	followers *isr.State   // of a leader with followers; guarded by mu
+	awaits    []await      // by what they wait for; guarded by mu
+	due       time.Time    // when an await ends at the latest; zero: none has a limit; guarded by mu
 }
 
 // New makes the partition of an open log, without a role. highWatermark is the
@@ -104,9 +143,8 @@ func (p *Partition) SetConfig(c *Config) {
 	p.mu.Lock()
 	n := p.advance(p.role.Load())
 	p.mu.Unlock()
-	if n > 0 {
-		p.purgatory.Advance(&p.waiters, n)
-	}
+	p.visible(n)
+	p.release()
 }
 
 // Offline is nil while the partition's log can be used.
@@ -117,8 +155,11 @@ func (p *Partition) Offline() error {
 	return p.at().dir.Offline()
 }
 
-// Waiters is where requests that wait for this partition hang.
+// Waiters is where requests hang that wait for bytes below the high watermark.
 func (p *Partition) Waiters() *purgatory.List { return &p.waiters }
+
+// ReplicaWaiters is where followers hang that wait for bytes below the log end.
+func (p *Partition) ReplicaWaiters() *purgatory.List { return &p.replicaWaiters }
 
 // HighWatermark is the exclusive end of what is committed.
 func (p *Partition) HighWatermark() kafka.Offset { return kafka.Offset(p.hw.Load()) }
@@ -179,7 +220,9 @@ func (p *Partition) resign() {
 	r := *p.role.Load()
 	r.Leading, r.Leader = false, kafka.NoBroker
 	p.role.Store(&r)
-	p.gone = true
+	p.gone, p.followers = true, nil
 	p.mu.Unlock()
+	p.release()
 	p.purgatory.Nudge(&p.waiters)
+	p.purgatory.Nudge(&p.replicaWaiters)
 }

@@ -23,7 +23,7 @@ import (
 
 // rig is one partition on a disk of its own, with a clock that stands still.
 type rig struct {
-	t     *testing.T
+	t     testing.TB
 	clock *clock.Manual
 	dirs  *logdir.Set
 	purg  *purgatory.Purgatory
@@ -42,7 +42,7 @@ func topicConfig() config.Topic {
 }
 
 // newRig makes a partition without a role on fsys.
-func newRig(t *testing.T, fsys vfs.FS, change func(*config.Topic)) *rig {
+func newRig(t testing.TB, fsys vfs.FS, change func(*config.Topic)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: clock.NewManual(time.UnixMilli(1_700_000_000_000)), topic: topicConfig()}
 	if change != nil {
@@ -76,7 +76,7 @@ func newRig(t *testing.T, fsys vfs.FS, change func(*config.Topic)) *rig {
 // lead makes the rig's broker the leader.
 func (r *rig) lead(epoch kafka.LeaderEpoch) {
 	r.t.Helper()
-	err := r.p.SetRole(Role{Leading: true, Leader: 1, Epoch: epoch, ReplicationFactor: 1, Alone: true})
+	err := r.p.SetRole(Role{Leading: true, Leader: 1, Epoch: epoch, Replicas: []kafka.BrokerID{1}, ISR: []kafka.BrokerID{1}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestProduceRules(t *testing.T) {
 		t.Fatalf("without a role: %s", out.Code)
 	}
 	// PROD-11: two copies of three in sync are asked for, and there is one.
-	if err := r.p.SetRole(Role{Leading: true, Leader: 1, Epoch: 2, ReplicationFactor: 3, Alone: true}); err != nil {
+	if err := r.p.SetRole(Role{Leading: true, Leader: 1, Epoch: 2, Replicas: []kafka.BrokerID{1, 2, 3}, ISR: []kafka.BrokerID{1}}); err != nil {
 		t.Fatal(err)
 	}
 	if out := r.append(AllReplicas, batch(1)); out.Code != kafka.ErrNotEnoughReplicas || out.Base != kafka.NoOffset {

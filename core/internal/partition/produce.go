@@ -6,7 +6,6 @@ import (
 
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/commitlog"
-	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
 )
@@ -34,9 +33,10 @@ type Appended struct {
 	AppendTimeMS int64        // -1 with CreateTime
 	Start        kafka.Offset // log start offset; NoOffset on error
 
-	// Await is the end of what must be flushed before the answer goes out: pass
-	// it to Partition.Await. NoOffset: answer now.
+	// Await is the end of what must be flushed, or with AllReplicas committed, before
+	// the answer goes out: pass it to Partition.AwaitWithin. NoOffset: answer now.
 	Await kafka.Offset
+	Epoch kafka.LeaderEpoch // in which it was appended
 }
 
 // refused is an Appended with an error.
@@ -68,7 +68,7 @@ func (p *Partition) append(a *Append) Appended {
 	if !role.Leading {
 		return refused(kafka.ErrNotLeaderOrFollower, "")
 	}
-	if a.Acks == AllReplicas && (!role.Alone || role.inSync() < role.effective(c.Topic.MinInsyncReplicas)) {
+	if a.Acks == AllReplicas && role.underMin(c.Topic.MinInsyncReplicas) {
 		return refused(kafka.ErrNotEnoughReplicas, "")
 	}
 	now := clock.Millis(p.parts.Clock.Now())
@@ -81,12 +81,12 @@ func (p *Partition) append(a *Append) Appended {
 	if v.Reason != record.Unchanged {
 		p.parts.Metrics.Counter("mortise_partition_rewritten_batches_total", "Batches that were changed before they were stored, by reason.", "reason", v.Reason.String()).Add(1)
 	}
-	return p.write(role, c, &v, now)
+	return p.write(role, c, &v, now, a.Acks)
 }
 
 // write appends a validated batch if the role is still the one it was admitted
 // with.
-func (p *Partition) write(role *Role, c *Config, v *record.Validated, now int64) Appended {
+func (p *Partition) write(role *Role, c *Config, v *record.Validated, now int64, acks int16) Appended {
 	p.mu.Lock()
 	if p.role.Load() != role {
 		p.mu.Unlock()
@@ -106,13 +106,18 @@ func (p *Partition) write(role *Role, c *Config, v *record.Validated, now int64)
 	}
 	visible := p.advance(role)
 	await := p.flushPolicy(h, c, done.Last+1)
+	if acks == AllReplicas && p.followers != nil && p.HighWatermark() <= done.Last {
+		await = done.Last + 1
+	}
 	p.mu.Unlock()
 
 	h.dir.Appended()
-	if visible > 0 {
-		p.purgatory.Advance(&p.waiters, visible)
+	p.visible(visible)
+	if !role.alone() {
+		p.purgatory.Advance(&p.replicaWaiters, int64(len(v.Batch)))
+		p.release() // with the others out of sync it is committed at once
 	}
-	out := Appended{Base: done.Base, AppendTimeMS: v.LogAppendTimeMS, Start: done.StartOffset, Await: await}
+	out := Appended{Base: done.Base, AppendTimeMS: v.LogAppendTimeMS, Start: done.StartOffset, Await: await, Epoch: role.Epoch}
 	if done.Duplicate {
 		out.AppendTimeMS = done.AppendTimeMS
 	}
@@ -137,12 +142,6 @@ func (p *Partition) flushPolicy(h *home, c *Config, end kafka.Offset) kafka.Offs
 
 // maxFlushMS is where flush.ms stops meaning anything: some 292 years.
 const maxFlushMS = int64(1<<63-1) / int64(time.Millisecond)
-
-// Await tells w when everything below upTo is on the disk.
-func (p *Partition) Await(upTo kafka.Offset, w logdir.Waiter) {
-	h := p.at()
-	h.dir.Syncer.Wait(&h.pending, upTo, w)
-}
 
 // Flush asks for a flush that nobody waits for.
 func (p *Partition) Flush() {

@@ -26,6 +26,9 @@ func (p *Partition) Replace(copied *commitlog.Log, dir *logdir.Dir, rest func(fr
 		return nil, fmt.Errorf("%s: move to %s: %w", p.tp, dir.Path, err)
 	}
 	copied.SetConfig(p.config.Load().Log)
+	if p.waiting.Load() > 0 { // who waits for the disk waits for this one now
+		p.Flush()
+	}
 	if start := old.log.StartOffset(); start > copied.StartOffset() {
 		if err := p.at().withReserve(func() error { return copied.SetStartOffset(start) }); err != nil {
 			p.at().failed("set the start after a move", err)
@@ -36,6 +39,8 @@ func (p *Partition) Replace(copied *commitlog.Log, dir *logdir.Dir, rest func(fr
 
 // replace is the part of Replace that nothing may be appended in.
 func (p *Partition) replace(copied *commitlog.Log, dir *logdir.Dir, rest func(from *commitlog.Log) error) (*home, error) {
+	p.ctl.Lock()
+	defer p.ctl.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old := p.at()

@@ -3,70 +3,103 @@ package partition
 import (
 	"fmt"
 
+	"github.com/mortisemq/mortise/core/internal/isr"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
 // Role is what the cluster wants this broker to be for a partition. It is
 // immutable.
 type Role struct {
-	Leading           bool           // this broker leads
-	Leader            kafka.BrokerID // who leads; NoBroker: nobody
-	Epoch             kafka.LeaderEpoch
-	PartitionEpoch    kafka.PartitionEpoch
-	ReplicationFactor int
-	Alone             bool // the ISR is {self}
+	Leading        bool           // this broker leads
+	Leader         kafka.BrokerID // who leads; NoBroker: nobody
+	Epoch          kafka.LeaderEpoch
+	PartitionEpoch kafka.PartitionEpoch
+	Replicas       []kafka.BrokerID // in order of preference
+	ISR            []kafka.BrokerID // as the cluster has agreed on it
+	Recovering     bool             // the leader was elected without having been in sync
 
 	// Filled in by SetRole when this broker begins to lead.
 	start   kafka.Offset      // log end at that moment
 	written kafka.LeaderEpoch // what batches are stamped with: Epoch, or the log's own when that is later
 }
 
-// inSync counts the copies that an append may rely on: until replication moves
-// in, the leader's own.
-func (r *Role) inSync() int { return 1 }
+// alone reports whether this is the only copy.
+func (r *Role) alone() bool { return len(r.Replicas) <= 1 }
 
-// commits reports whether the high watermark may follow the log end: it stands
-// still while fewer copies are in sync than min.insync.replicas asks for, bounded
-// by how many there are at all (KIP-966).
-func (r *Role) commits(minInSync int) bool {
-	return r.Alone && r.inSync() >= r.effective(minInSync)
+// underMin reports whether fewer copies are in sync than min.insync.replicas asks for,
+// bounded by how many copies there are: the high watermark stands still then (KIP-966).
+func (r *Role) underMin(minInSync int) bool {
+	return len(r.ISR) < min(minInSync, max(len(r.Replicas), 1))
 }
 
-// effective is min.insync.replicas as it counts: a topic can't have more copies
-// in sync than it has copies.
-func (r *Role) effective(minInSync int) int { return min(minInSync, r.ReplicationFactor) }
+// sameAs reports whether another role says nothing new.
+func (r *Role) sameAs(o *Role) bool {
+	return r.Epoch == o.Epoch && r.PartitionEpoch == o.PartitionEpoch && r.Leading == o.Leading && r.Leader == o.Leader
+}
 
 // Role is the present role; its zero epoch means none yet. It costs one atomic
 // load.
 func (p *Partition) Role() *Role { return p.role.Load() }
 
 // SetRole takes over a role. A new leader writes its epoch into the log's epoch
-// history before it serves, even when no record follows (KIP-101, KIP-279).
-// Waiting requests are woken to look at the new role.
+// history before it serves, even when no record follows (KIP-101, KIP-279). A follower
+// keeps its log as it is: only the leader's answers say what of it must go. Waiting
+// requests are woken to look at the new role.
+//
+// A role of an earlier partition epoch than the present one is passed over: the answer
+// to a change that this leader asked for may come before the image that has it.
 func (p *Partition) SetRole(r Role) error {
+	p.ctl.Lock()
+	defer p.ctl.Unlock()
 	if err := p.Offline(); err != nil {
 		p.role.Store(&r)
+		p.release()
 		return err
 	}
 	old := p.role.Load()
 	if r.Epoch < old.Epoch {
 		panic(fmt.Sprintf("BUG: %s: leader epoch goes back from %d to %d", p.tp, old.Epoch, r.Epoch))
 	}
+	if r.sameAs(old) || r.Epoch == old.Epoch && r.PartitionEpoch < old.PartitionEpoch {
+		return nil
+	}
 	r.start, r.written = old.start, old.written
-	if r.Leading && (!old.Leading || r.Epoch != old.Epoch) {
+	begins := r.Leading && (!old.Leading || r.Epoch != old.Epoch)
+	if begins {
 		if err := p.startEpoch(&r); err != nil {
 			return err
 		}
 	}
 	p.mu.Lock()
+	p.followers = p.view(&r, begins, old.Leading)
+	if r.Leading && !begins {
+		p.count(old, &r)
+	}
 	p.role.Store(&r)
 	n := p.advance(&r)
 	p.mu.Unlock()
-	p.purgatory.Advance(&p.waiters, n)
+	p.visible(n)
+	p.release()
 	if !old.Leading || !r.Leading || r.Epoch != old.Epoch {
 		p.purgatory.Nudge(&p.waiters)
+		p.purgatory.Nudge(&p.replicaWaiters)
 	}
 	return nil
+}
+
+// view is what the leader knows of its followers under a new role; nil: it has none, or
+// does not lead. Caller holds mu.
+func (p *Partition) view(r *Role, begins, led bool) *isr.State {
+	switch {
+	case !r.Leading || r.alone():
+		return nil
+	case begins && !led:
+		return isr.Lead(nil, r.Leader, r.Replicas, r.ISR, r.start, p.parts.Clock.Now())
+	case begins || p.followers == nil:
+		return isr.Lead(p.followers, r.Leader, r.Replicas, r.ISR, r.start, p.parts.Clock.Now())
+	}
+	p.followers.Assign(r.Replicas, r.ISR)
+	return p.followers
 }
 
 // startEpoch stops appends of the old role and begins the new epoch at the log
@@ -92,29 +125,48 @@ func (p *Partition) startEpoch(r *Role) error {
 	return nil
 }
 
-// advance moves the high watermark as far as the role and the flushing allow, and
-// returns the bytes that became visible, or more while not all of them did: who
-// waits for bytes reads again anyway. Caller holds mu.
+// advance moves the high watermark of a leader as far as the followers and the flushing
+// allow, and returns the bytes that became visible, or more while not all of them did:
+// who waits for bytes reads again anyway. Caller holds mu, and tells visible and release
+// afterwards.
 func (p *Partition) advance(r *Role) int64 {
 	c := p.config.Load()
-	if !r.Leading || !r.commits(c.Topic.MinInsyncReplicas) {
+	if !r.Leading || r.underMin(c.Topic.MinInsyncReplicas) {
 		return 0
 	}
 	at := p.Log()
 	log := at.EndOffset()
 	end := log
-	if c.Log.FlushMessages == 1 { // nobody sees what a power failure may still take
-		end = min(log, max(at.RecoveryPoint(), r.start))
+	if p.followers != nil {
+		rules := p.parts.rules(c)
+		end = p.followers.HighWatermark(p.HighWatermark(), log, p.parts.Clock.Now(), &rules)
 	}
-	if int64(end) <= p.hw.Load() {
+	if c.Log.FlushMessages == 1 { // nobody sees what a power failure may still take
+		end = min(end, max(at.RecoveryPoint(), r.start))
+	}
+	return p.raise(end, log)
+}
+
+// raise moves the high watermark forward to hw, and returns what advance does. Caller
+// holds mu.
+func (p *Partition) raise(hw, end kafka.Offset) int64 {
+	if int64(hw) <= p.hw.Load() {
 		return 0
 	}
-	p.hw.Store(int64(end))
+	p.hw.Store(int64(hw))
 	n := max(p.unseen, 1)
-	if end == log {
+	if hw == end {
 		p.unseen = 0
 	}
 	return n
+}
+
+// visible wakes readers that wait for bytes below the high watermark. Caller does not
+// hold mu.
+func (p *Partition) visible(n int64) {
+	if n > 0 {
+		p.purgatory.Advance(&p.waiters, n)
+	}
 }
 
 // checkEpoch compares the epoch that a client believes in with ours;
@@ -130,15 +182,15 @@ func (r *Role) checkEpoch(claimed kafka.LeaderEpoch) kafka.ErrorCode {
 }
 
 // admitReader checks what every request to a leader must pass: a usable log, the
-// epoch, the leadership, in Kafka's order.
-func (p *Partition) admitReader(r *Role, claimed kafka.LeaderEpoch) kafka.ErrorCode {
+// epoch, the leadership, in Kafka's order. anywhere: a follower may answer, too.
+func (p *Partition) admitReader(r *Role, claimed kafka.LeaderEpoch, anywhere bool) kafka.ErrorCode {
 	if p.Offline() != nil {
 		return kafka.ErrKafkaStorageError
 	}
 	if code := r.checkEpoch(claimed); code != kafka.None {
 		return code
 	}
-	if !r.Leading {
+	if !r.Leading && !anywhere {
 		return kafka.ErrNotLeaderOrFollower
 	}
 	return kafka.None

@@ -157,8 +157,7 @@ func (r *Roles) role(p *meta.Partition) partition.Role {
 	return partition.Role{
 		Leading: p.Leader == r.o.Self, Leader: p.Leader,
 		Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch,
-		ReplicationFactor: len(p.Replicas),
-		Alone:             len(p.ISR) == 1 && p.ISR[0] == r.o.Self,
+		Replicas: p.Replicas, ISR: p.ISR, Recovering: p.Recovering,
 	}
 }
 

@@ -71,7 +71,7 @@ func newRigOf(t *testing.T, rule storage.Retention, change func(*config.Topic, *
 	purg := purgatory.New(purgatory.Options{Clock: r.clock})
 	parts := &partition.Parts{Clock: r.clock, Purgatory: purg, Log: slog.New(slog.DiscardHandler), Metrics: metrics.NewRegistry()}
 	r.p = partition.New(parts, tp, id, dir, log, c, kafka.NoOffset)
-	if err := r.p.SetRole(partition.Role{Leading: true, Leader: 1, Epoch: 6, ReplicationFactor: 1, Alone: true}); err != nil {
+	if err := r.p.SetRole(partition.Role{Leading: true, Leader: 1, Epoch: 6, Replicas: []kafka.BrokerID{1}, ISR: []kafka.BrokerID{1}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 4 {
