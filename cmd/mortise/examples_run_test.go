@@ -13,8 +13,9 @@ import (
 )
 
 // notRun are commands whose examples are only parsed: they run until somebody ends them,
-// or print text for a shell.
-var notRun = []string{"mortise serve", "mortise completion", "mortise plugin run"}
+// print text for a shell, or want a cluster of several nodes.
+var notRun = []string{"mortise serve", "mortise completion", "mortise plugin run", "mortise dev",
+	"mortise cluster members remove", "mortise cluster voters add", "mortise cluster voters remove", "mortise cluster undrain"}
 
 // cheapUser is a file of users whose hashes cost little: an authenticator hashes for
 // those who are not there too.

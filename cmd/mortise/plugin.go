@@ -108,15 +108,19 @@ func (d *pluginDesk) change(ctx context.Context, name string, action broker.Plug
 // address may be anybody, and name the file of another broker.
 const tokenFileName = "admin.token"
 
-// token is what the broker wants from those who change it: of the environment, or of
-// the broker's own file, which its user can read.
+// token is what the broker wants from those who change it.
 func (d *pluginDesk) token(ctx context.Context) (string, error) {
+	return adminToken(ctx, d.address, d.list.TokenFile)
+}
+
+// adminToken is what the broker at an admin address wants from those who change it: of
+// the environment, or of the broker's own file at path, which its user can read.
+func adminToken(ctx context.Context, address, path string) (string, error) {
 	if t := os.Getenv("MORTISE_ADMIN_TOKEN"); t != "" {
 		return t, nil
 	}
 	const advice = "changes need the token of the broker: run this as its user on its machine, or put the token into MORTISE_ADMIN_TOKEN"
-	path := d.list.TokenFile
-	if filepath.Base(path) != tokenFileName || !filepath.IsAbs(path) || !adminhttp.Local(ctx, d.address) {
+	if filepath.Base(path) != tokenFileName || !filepath.IsAbs(path) || !adminhttp.Local(ctx, address) {
 		return "", errors.New(advice)
 	}
 	text, err := os.ReadFile(path)

@@ -57,7 +57,7 @@ Start a broker with data under ./mortise-data, make a topic, write and read:
 	flags := root.PersistentFlags()
 	flags.VarP(&a.format, "output", "o", "form of the result: text for people, json for scripts")
 	complete(root, "output", string(output.Text), string(output.JSON))
-	root.AddCommand(serveCommand(a), topicCommand(a), consumerGroupCommand(a), produceCommand(a), consumeCommand(a),
+	root.AddCommand(serveCommand(a), devCommand(a), clusterCommand(a), topicCommand(a), consumerGroupCommand(a), produceCommand(a), consumeCommand(a),
 		configCommand(a), aclCommand(a), pluginCommand(a), userCommand(a), healthCommand(a), logCommand(a), versionCommand(a))
 	asUsageErrors(root)
 	return root

@@ -1,0 +1,138 @@
+package reassignment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// lookEvery is how often Wait asks how far moves have come.
+const lookEvery = 500 * time.Millisecond
+
+// asksMax bounds the partitions of one request.
+const asksMax = 5000
+
+// Pending is a partition that is being moved.
+type Pending struct {
+	Topic     string  `json:"topic"`
+	Partition int32   `json:"partition"`
+	Replicas  []int32 `json:"replicas"` // with those that come and go
+	Adding    []int32 `json:"adding"`
+	Removing  []int32 `json:"removing"`
+}
+
+// Partitions asks a cluster where all partitions are, internal topics too. Those of
+// which the cluster tells an error are left out.
+func Partitions(ctx context.Context, admin *kadm.Client) ([]Partition, error) {
+	topics, err := admin.ListTopicsWithInternal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Partition
+	for _, t := range topics.Sorted() {
+		for _, p := range t.Partitions.Sorted() {
+			all = append(all, Partition{p.Topic, p.Partition, p.Replicas})
+		}
+	}
+	return all, nil
+}
+
+// Start has a cluster begin the moves. Each error names its partition; the others began.
+func Start(ctx context.Context, admin *kadm.Client, moves []Move) error {
+	return alter(ctx, admin, moves, func(m *Move) []int32 { return m.To })
+}
+
+// Cancel takes back the moves that are under way. One that has ended meanwhile is no
+// error.
+func Cancel(ctx context.Context, admin *kadm.Client, pending []Pending) error {
+	var moves []Move
+	for _, p := range pending {
+		moves = append(moves, Move{Topic: p.Topic, Partition: p.Partition})
+	}
+	return alter(ctx, admin, moves, func(*Move) []int32 { return nil })
+}
+
+// alter sends moves, asksMax in each request; to is nil to cancel one.
+func alter(ctx context.Context, admin *kadm.Client, moves []Move, to func(*Move) []int32) error {
+	var errs []error
+	for some := range slices.Chunk(moves, asksMax) {
+		var q kadm.AlterPartitionAssignmentsReq
+		for i := range some {
+			q.Assign(some[i].Topic, some[i].Partition, to(&some[i]))
+		}
+		answers, err := admin.AlterPartitionAssignments(ctx, q)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, a := range answers.Sorted() {
+			if a.Err == nil || errors.Is(a.Err, kerr.NoReassignmentInProgress) {
+				continue
+			}
+			errs = append(errs, fmt.Errorf("%s-%d: %w", a.Topic, a.Partition, told(a.Err, a.ErrMessage)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// told is an error with the words of the broker.
+func told(err error, message string) error {
+	if message == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, message)
+}
+
+// List are the partitions that are being moved, by name and number.
+func List(ctx context.Context, admin *kadm.Client) ([]Pending, error) {
+	answers, err := admin.ListPartitionReassignments(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	pending := []Pending{}
+	for _, a := range answers.Sorted() {
+		pending = append(pending, Pending{a.Topic, a.Partition, a.Replicas, a.AddingReplicas, a.RemovingReplicas})
+	}
+	return pending, nil
+}
+
+// Wait waits until none of the moves is under way and calls progress with the number of
+// those that are, each time that it has asked.
+func Wait(ctx context.Context, admin *kadm.Client, moves []Move, progress func(left int)) error {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		pending, err := List(ctx, admin)
+		if err != nil {
+			return err
+		}
+		left := among(moves, pending)
+		progress(left)
+		if left == 0 {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// among counts the moves that are pending.
+func among(moves []Move, pending []Pending) (n int) {
+	for _, m := range moves {
+		_, found := slices.BinarySearchFunc(pending, m, func(p Pending, m Move) int {
+			return cmp.Or(cmp.Compare(p.Topic, m.Topic), cmp.Compare(p.Partition, m.Partition))
+		})
+		if found {
+			n++
+		}
+	}
+	return n
+}

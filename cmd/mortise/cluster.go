@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/mortisemq/mortise/cmd/internal/adminhttp"
+)
+
+func clusterCommand(a *app) *cobra.Command {
+	c := group("cluster", "See the nodes of a cluster, move what they hold, and take them out for a while",
+		clusterStatusCommand(a), clusterMembersCommand(a), clusterVotersCommand(a), clusterRebalanceCommand(a),
+		clusterReassignCommand(a), clusterDrainCommand(a), clusterUndrainCommand(a), clusterKeyCommand(a))
+	c.Long = `See the nodes of a cluster, move what they hold, and take them out for a while.
+
+A cluster is nodes that know each other: each has cluster.listen in its settings, and
+all but the first have cluster.join, which names one that is there already. To try it
+on this machine: mortise dev cluster --nodes 3.
+
+  mortise cluster status                          is everybody there?
+  mortise cluster reassign --factor 3 --execute   three copies of everything
+  mortise cluster drain 2                         before node 2 is stopped
+  mortise cluster rebalance                       leaders back to where they belong`
+	return c
+}
+
+// clusterPage is what /v1/cluster of a node says.
+type clusterPage struct {
+	ClusterID  string            `json:"cluster_id"`
+	Broker     int32             `json:"broker"`
+	Index      uint64            `json:"index"`
+	Raft       raftPage          `json:"raft"`
+	Gossip     *gossipPage       `json:"gossip,omitempty"`
+	Nodes      []nodePage        `json:"nodes"`
+	Partitions partitionCounters `json:"partitions"`
+}
+
+// raftPage is how a node's seat in the control plane is.
+type raftPage struct {
+	State         string `json:"state"`  // leader, follower, candidate, nonvoter
+	Leader        int32  `json:"leader"` // -1: none is known
+	Term          uint64 `json:"term"`
+	LastIndex     uint64 `json:"last_index"`
+	CommitIndex   uint64 `json:"commit_index"`
+	AppliedIndex  uint64 `json:"applied_index"`
+	LastContactMS int64  `json:"last_contact_ms"` // with the leader; -1: not known
+}
+
+// gossipPage is how a node sees the others by gossip.
+type gossipPage struct {
+	Members   int  `json:"members"`
+	Encrypted bool `json:"encrypted"`
+	Keys      int  `json:"keys"`
+	Health    int  `json:"health"` // of itself; 0 is best
+}
+
+// nodePage is one node of the cluster, as the node that was asked knows it.
+type nodePage struct {
+	ID             int32              `json:"id"`
+	Rack           string             `json:"rack"`
+	Epoch          int64              `json:"epoch"`
+	State          string             `json:"state"` // active, fenced, draining
+	Voter          bool               `json:"voter"`
+	Peer           string             `json:"peer"`
+	Admin          string             `json:"admin"`
+	Gossip         string             `json:"gossip"` // alive, suspect, dead, left, unknown
+	HeartbeatAgeMS int64              `json:"heartbeat_age_ms"`
+	Listeners      []nodePageListener `json:"listeners"`
+	Leaders        int                `json:"leaders"`
+	Preferred      int                `json:"preferred"` // partitions that it should lead
+	Replicas       int                `json:"replicas"`
+}
+
+type nodePageListener struct {
+	Name string `json:"name"`
+	Host string `json:"host"`
+	Port int32  `json:"port"`
+}
+
+// clients is where clients find the node; empty: not known.
+func (n *nodePage) clients() string {
+	if len(n.Listeners) == 0 {
+		return ""
+	}
+	return net.JoinHostPort(n.Listeners[0].Host, strconv.Itoa(int(n.Listeners[0].Port)))
+}
+
+// partitionCounters count the partitions of a cluster.
+type partitionCounters struct {
+	Total           int `json:"total"`
+	Offline         int `json:"offline"`
+	UnderReplicated int `json:"under_replicated"`
+	UnderMinISR     int `json:"under_min_isr"`
+	Reassigning     int `json:"reassigning"`
+}
+
+// errNoPage says that no admin listener has told of the cluster.
+var errNoPage = errors.New("no admin listener tells of the cluster")
+
+// clusterPages asks the nodes of a cluster for what they know of it: first the
+// listeners that were named or guessed, then those that their answers name. Each page
+// is of another node. missing says who did not answer.
+func (a *app) clusterPages(ctx context.Context) (pages []clusterPage, missing error) {
+	addresses := splitAll(a.listeners)
+	if len(addresses) == 0 {
+		addresses = adminhttp.Guess(a.hosts(ctx))
+	}
+	pages, missing = askListeners(ctx, addresses, "/v1/cluster", sameCluster())
+	if len(pages) == 0 {
+		return nil, fmt.Errorf("%w: %w", errNoPage, missing)
+	}
+	known := map[int32]bool{}
+	for i := range pages {
+		known[pages[i].Broker] = true
+	}
+	if more := othersListeners(pages[0].Nodes, known); len(more) > 0 {
+		others, silent := askListeners(ctx, more, "/v1/cluster", func(p *clusterPage) bool { return p.ClusterID == pages[0].ClusterID })
+		pages, missing = append(pages, others...), silent // a guess that was wrong is not missing once the nodes are known
+	}
+	slices.SortStableFunc(pages, func(a, b clusterPage) int { return cmp.Compare(a.Broker, b.Broker) })
+	return slices.CompactFunc(pages, func(a, b clusterPage) bool { return a.Broker == b.Broker }), missing
+}
+
+// sameCluster takes pages of the cluster of the first page only.
+func sameCluster() func(*clusterPage) bool {
+	id := ""
+	return func(p *clusterPage) bool {
+		id = cmp.Or(id, p.ClusterID)
+		return p.ClusterID == id
+	}
+}
+
+// othersListeners are the admin listeners of nodes that are not known yet. One that
+// listens everywhere is where its clients find the node.
+func othersListeners(nodes []nodePage, known map[int32]bool) []string {
+	var all []string
+	for i := range nodes {
+		n := &nodes[i]
+		host, port, err := net.SplitHostPort(n.Admin)
+		if known[n.ID] || err != nil {
+			continue
+		}
+		if ip := net.ParseIP(host); (host == "" || ip != nil && ip.IsUnspecified()) && len(n.Listeners) > 0 {
+			host = n.Listeners[0].Host
+		}
+		all = append(all, net.JoinHostPort(host, port))
+	}
+	return all
+}
+
+// hosts are the hosts of all brokers if one answers, else of those that were named.
+func (a *app) hosts(ctx context.Context) []string {
+	admin, done, err := a.admin()
+	if err != nil {
+		return hostsOf(splitAll(a.brokers))
+	}
+	defer done()
+	brokers, err := admin.ListBrokers(ctx)
+	if err != nil {
+		return hostsOf(splitAll(a.brokers))
+	}
+	var hosts []string
+	for _, b := range brokers {
+		hosts = append(hosts, b.Host)
+	}
+	return append(hosts, hostsOf(splitAll(a.brokers))...)
+}
+
+// nodeArgument reads the id of a node.
+func nodeArgument(s string) (int32, error) {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not the id of a node", s)
+	}
+	return int32(n), nil
+}
+
+// completeNodes offers the ids of the cluster's brokers.
+func (a *app) completeNodes(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const files = cobra.ShellCompDirectiveNoFileComp
+	if len(args) > 0 {
+		return nil, files
+	}
+	admin, done, err := a.admin()
+	if err != nil {
+		return nil, files
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(c.Context(), completionWait)
+	defer cancel()
+	brokers, err := admin.ListBrokers(ctx)
+	if err != nil {
+		return nil, files
+	}
+	var found []cobra.Completion
+	for _, b := range brokers {
+		found = append(found, strconv.Itoa(int(b.NodeID)))
+	}
+	return found, files
+}
+
+// withAdmin calls f with an admin client.
+func (a *app) withAdmin(f func(*kadm.Client) error) error {
+	admin, done, err := a.admin()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f(admin)
+}
+
+// dash stands for a text that is not known.
+func dash(s string) string { return cmp.Or(strings.TrimSpace(s), "-") }

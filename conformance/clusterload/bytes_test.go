@@ -1,0 +1,77 @@
+package clusterload_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// sameBytes stops all nodes in order and holds that the replicas of each partition have
+// the same bytes, wherever their segments begin.
+func (w *world) sameBytes() {
+	w.t.Helper()
+	w.inSync()
+	w.must(w.cluster.Stop(w.t.Context()))
+	first := map[string][]byte{} // by partition
+	copies := map[string]int{}
+	for _, n := range w.cluster.Nodes() {
+		logs := filepath.Join(n.Dir, "data", "logs")
+		entries, err := os.ReadDir(logs)
+		if os.IsNotExist(err) {
+			continue // it never was started
+		}
+		w.must(err)
+		for _, e := range entries {
+			if !e.IsDir() {
+				continue
+			}
+			text, err := logOf(filepath.Join(logs, e.Name()))
+			w.must(err)
+			copies[e.Name()]++
+			if before, ok := first[e.Name()]; !ok {
+				first[e.Name()] = text
+			} else if !bytes.Equal(before, text) {
+				w.t.Errorf("node %d has other bytes of %s: %s", n.ID, e.Name(), difference(before, text))
+			}
+		}
+	}
+	for _, partition := range slices.Sorted(maps.Keys(copies)) {
+		if copies[partition] < 2 {
+			w.t.Errorf("there is only one copy of %s", partition)
+		}
+	}
+}
+
+// logOf is the log of a partition: its segments one after the other.
+func logOf(dir string) ([]byte, error) {
+	entries, err := os.ReadDir(dir) // in the order of their names, which are offsets
+	if err != nil {
+		return nil, err
+	}
+	var all []byte
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".log") {
+			text, err := fs.ReadFile(os.DirFS(dir), e.Name())
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, text...)
+		}
+	}
+	return all, nil
+}
+
+// difference says where two logs part.
+func difference(a, b []byte) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("of %d and %d bytes, they differ at %d", len(a), len(b), i)
+		}
+	}
+	return fmt.Sprintf("%d and %d bytes, the beginning is the same", len(a), len(b))
+}

@@ -1,0 +1,222 @@
+package clusterload_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/mortisemq/mortise/cluster/local"
+)
+
+var (
+	runFor  = flag.Duration("for", 0, "how long the run of faults takes; 0: as long as -faults take")
+	faults  = flag.Int("faults", 3, "faults of the run")
+	seed    = flag.Uint64("seed", 1, "of the run of faults")
+	strict  = flag.Bool("strict", false, "hold failover to its bounds")
+	program = flag.String("mortise", "", "the program; empty: built from this checkout")
+)
+
+// patience is how long anything may take on a busy machine.
+const patience = 2 * time.Minute
+
+// lookEvery is how often the state of the cluster is asked for while waiting for it.
+const lookEvery = 50 * time.Millisecond
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(func() int {
+		if *program != "" {
+			return m.Run()
+		}
+		dir, err := os.MkdirTemp("", "cl")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		*program = filepath.Join(dir, "mortise")
+		if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", *program, "../../cmd/mortise").CombinedOutput(); err != nil {
+			panic(fmt.Sprintf("%v\n%s", err, out))
+		}
+		return m.Run()
+	}())
+}
+
+// world is a cluster with a proxy in front of each way into each node that only nodes use.
+type world struct {
+	t           testing.TB
+	cluster     *local.Cluster
+	peer        []*proxy
+	replication []*proxy
+	admin       *kadm.Client
+}
+
+// newWorld makes a cluster of n nodes that runs until the test ends, of which some are
+// started.
+func newWorld(t testing.TB, n, started int, defaults map[string]string) *world {
+	t.Helper()
+	w := &world{t: t}
+	ports, err := local.FreePorts(2 * n) // the second half has listeners for followers
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := local.Options{Binary: *program, Dir: t.TempDir(), Ports: ports[:n], Defaults: defaults}
+	for i := range n {
+		w.peer, w.replication = append(w.peer, newProxy(t)), append(w.replication, newProxy(t))
+		w.replication[i].target = fmt.Sprintf("127.0.0.1:%d", ports[n+i].Clients)
+		o.Replication = append(o.Replication, ports[n+i].Clients)
+		o.Told = append(o.Told, local.Told{Peer: w.peer[i].addr(), Replication: w.replication[i].addr()})
+	}
+	if w.cluster, err = local.New(o); err != nil {
+		t.Fatal(err)
+	}
+	for i, node := range w.cluster.Nodes() {
+		w.peer[i].target = node.Peer()
+	}
+	t.Cleanup(func() {
+		if err := w.cluster.Kill(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			w.keepLogs()
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, node := range w.cluster.Nodes()[:started] {
+		w.must(node.Start(ctx))
+	}
+	w.admin = kadm.NewClient(w.client())
+	return w
+}
+
+// logsShown is how much of each node's log a test that failed shows.
+const logsShown = 4000
+
+// keepLogs shows the ends of the nodes' logs.
+func (w *world) keepLogs() {
+	for _, n := range w.cluster.Nodes() {
+		text, err := os.ReadFile(n.LogFile())
+		if err == nil {
+			w.t.Logf("node %d:\n%s", n.ID, text[max(0, len(text)-logsShown):])
+		}
+	}
+}
+
+// must ends the test with an error.
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// node is the node of an id.
+func (w *world) node(id int32) *local.Node { return w.cluster.Nodes()[id-1] }
+
+// client makes a client of the cluster, which looks for new leaders at once as clients
+// that must not wait do.
+func (w *world) client(more ...kgo.Opt) *kgo.Client {
+	w.t.Helper()
+	c, err := kgo.NewClient(append([]kgo.Opt{
+		kgo.SeedBrokers(w.cluster.Brokers()...),
+		kgo.MetadataMinAge(50 * time.Millisecond),
+		kgo.RetryBackoffFn(func(int) time.Duration { return 50 * time.Millisecond }),
+		kgo.DialTimeout(time.Second),
+	}, more...)...)
+	w.must(err)
+	w.t.Cleanup(c.Close)
+	return c
+}
+
+// createTopic makes a topic of partitions with so many replicas.
+func (w *world) createTopic(name string, partitions int32, factor int16) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	r, err := w.admin.CreateTopic(ctx, partitions, factor, nil, name)
+	w.must(err)
+	w.must(r.Err)
+}
+
+// until waits for something and gives how long that took.
+func (w *world) until(what string, is func(context.Context) bool) time.Duration {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for began := time.Now(); ; {
+		if is(ctx) {
+			return time.Since(began)
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			w.t.Fatalf("after %s: not %s", patience, what)
+		}
+	}
+}
+
+// inSync waits until every replica of every partition is in sync.
+func (w *world) inSync() time.Duration {
+	w.t.Helper()
+	return w.until("in sync", func(ctx context.Context) bool {
+		topics, err := w.admin.ListTopicsWithInternal(ctx)
+		if err != nil {
+			return false
+		}
+		for _, t := range topics {
+			for _, p := range t.Partitions {
+				if p.Err != nil || p.Leader < 0 || len(p.ISR) < len(p.Replicas) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// leaders are who leads the partitions of a topic.
+func (w *world) leaders(topic string) map[int32]int32 {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	topics, err := w.admin.ListTopics(ctx, topic)
+	w.must(err)
+	leaders := map[int32]int32{}
+	for _, p := range topics[topic].Partitions {
+		leaders[p.Partition] = p.Leader
+	}
+	return leaders
+}
+
+// lead lets the preferred replicas lead.
+func (w *world) lead() {
+	w.t.Helper()
+	w.until("led by the preferred replicas", func(ctx context.Context) bool {
+		_, err := w.admin.ElectLeaders(ctx, kadm.ElectPreferredReplica, nil)
+		if err != nil {
+			return false
+		}
+		topics, err := w.admin.ListTopicsWithInternal(ctx)
+		if err != nil {
+			return false
+		}
+		for _, t := range topics {
+			for _, p := range t.Partitions {
+				if len(p.Replicas) == 0 || p.Leader != p.Replicas[0] {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
