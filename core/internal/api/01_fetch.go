@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/wire"
 )
@@ -19,8 +20,9 @@ import (
 // that finds less than min.bytes waits in the purgatory and reads again when it is
 // woken. Records leave as file ranges; nothing of them is copied here.
 //
-// Not done: fetches of followers (there is no replication yet: they get
-// NOT_LEADER_OR_FOLLOWER as an unknown replica does), and preferred read replicas.
+// A follower reads up to the log end (01_fetch_follower.go). Consumers of version 11 on
+// may read from any replica, and are sent to the one in their rack when
+// replica.selector.class says so (01_fetch_nearest.go).
 
 // overheadFloor is the request size from which the response's own bytes are taken
 // off, so that it fits into a client's receive buffer of the same size. Below,
@@ -41,6 +43,7 @@ type fetchCall struct {
 	r   *wire.Request
 	req wire.FetchRequest
 
+	follower    follower        // who asks, unless a consumer does
 	session     *fetchSession   // nil: none
 	sessionID   int32           // to answer with
 	incremental bool            // answer only with what changed
@@ -65,6 +68,8 @@ type fetchPart struct {
 	code      kafka.ErrorCode
 	seen      int64
 	found     partition.Fetched
+	nearest   kafka.BrokerID // where the consumer should read instead; NoBroker: here
+	throttled bool           // what the follower gets is counted
 }
 
 // fetchPartsKept bounds the room that a pooled call keeps.
@@ -88,12 +93,13 @@ func (a *API) fetch(r *wire.Request) {
 		c.refuseIsolation()
 		return
 	}
+	c.identify()
 	if code := c.open(); code != kafka.None {
 		c.refuse(code)
 		return
 	}
 	c.limit()
-	c.read()
+	c.read(false)
 	if c.ready() {
 		c.reply()
 		return
@@ -119,6 +125,7 @@ func (c *fetchCall) open() kafka.ErrorCode {
 	if s == nil {
 		return kafka.ErrFetchSessionIDNotFound
 	}
+	s.hurry()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -162,7 +169,7 @@ func (c *fetchCall) createSession() {
 			return
 		}
 	}
-	s := c.a.data.sessions.create(c.r.Version >= 13, len(c.parts))
+	s := c.a.data.sessions.create(c.r.Version >= 13, c.follower.asks, len(c.parts))
 	if s == nil {
 		return
 	}
@@ -175,13 +182,15 @@ func (c *fetchCall) createSession() {
 	c.session, c.sessionID = s, s.id
 }
 
-// limit bounds what the request asks for by what the broker allows.
+// limit bounds what a consumer asks for by what the broker allows.
 func (c *fetchCall) limit() {
 	q := &c.req
-	most := c.a.broker(c.a.image()).FetchMaxBytes
-	q.MaxBytes = int32(min(int64(max(q.MaxBytes, 0)), most))
+	q.MaxBytes = max(q.MaxBytes, 0)
+	if !c.follower.asks {
+		q.MaxBytes = int32(min(int64(q.MaxBytes), c.a.broker(c.a.image()).FetchMaxBytes))
+	}
 	q.MinBytes = min(q.MinBytes, q.MaxBytes)
-	if q.MaxBytes <= overheadFloor {
+	if q.MaxBytes <= overheadFloor || c.follower.asks {
 		return
 	}
 	overhead := responseOverhead + len(c.parts)*partitionOverhead
@@ -197,14 +206,14 @@ func (c *fetchCall) limit() {
 // sameTopic reports whether two parts are of one topic.
 func (p *fetchPart) sameTopic(o *fetchPart) bool { return p.id == o.id && bytes.Equal(p.name, o.name) }
 
-// read reads every partition within the limits.
-func (c *fetchCall) read() {
+// read reads every partition within the limits; again says that it did before.
+func (c *fetchCall) read(again bool) {
 	left, minOne := int(c.req.MaxBytes), true
 	c.bytes, c.failed = 0, false
 	for i := range c.parts {
 		p := &c.parts[i]
-		c.readOne(p, left, minOne)
-		if p.found.Code != kafka.None || p.found.DivergingEpoch != kafka.NoLeaderEpoch {
+		c.readOne(p, left, minOne, again)
+		if p.found.Code != kafka.None || p.found.DivergingEpoch != kafka.NoLeaderEpoch || p.nearest != kafka.NoBroker {
 			c.failed = true
 		}
 		if p.found.Range != nil {
@@ -216,7 +225,8 @@ func (c *fetchCall) read() {
 }
 
 // readOne reads one partition.
-func (c *fetchCall) readOne(p *fetchPart, left int, minOne bool) {
+func (c *fetchCall) readOne(p *fetchPart, left int, minOne, again bool) {
+	p.nearest = kafka.NoBroker
 	if p.partition == nil {
 		p.partition, p.code = c.find(p)
 	}
@@ -224,14 +234,37 @@ func (c *fetchCall) readOne(p *fetchPart, left int, minOne bool) {
 		p.found = refusedPart(p.code)
 		return
 	}
-	p.seen = p.partition.Waiters().Progress()
+	p.seen = c.waiters(p).Progress()
 	q := partition.Fetch{
 		From:      p.want.FetchOffset,
 		Epoch:     max(p.want.CurrentLeaderEpoch, kafka.NoLeaderEpoch), // any negative one is none here
 		LastEpoch: p.want.LastFetchedEpoch,
 		MaxBytes:  min(int(max(p.want.MaxBytes, 0)), left), MinOne: minOne, Committed: c.req.IsolationLevel == 1,
 	}
+	if c.follower.asks {
+		c.readFollower(p, &q, again)
+		return
+	}
+	q.Anywhere = c.r.Version >= 11 // older clients would not know a follower's errors
+	if q.Anywhere && c.req.Rack != nil {
+		p.nearest = c.nearest(p)
+	}
+	if p.nearest != kafka.NoBroker {
+		q.MaxBytes, q.MinOne = 0, false // what it asks for is elsewhere
+	}
 	p.partition.Fetch(&q, &p.found)
+	if p.found.Code != kafka.None {
+		p.nearest = kafka.NoBroker
+	}
+}
+
+// waiters is where a call waits for a partition: a follower for the log end, anybody
+// else for what is committed.
+func (c *fetchCall) waiters(p *fetchPart) *purgatory.List {
+	if c.follower.asks {
+		return p.partition.ReplicaWaiters()
+	}
+	return p.partition.Waiters()
 }
 
 // refusedPart is the answer about a partition that can't be read.
@@ -246,12 +279,14 @@ func refusedPart(code kafka.ErrorCode) partition.Fetched {
 func (c *fetchCall) find(p *fetchPart) (*partition.Partition, kafka.ErrorCode) {
 	found, code := c.a.lookup(c.r.Version >= 13, p.name, p.id, p.want.Index)
 	switch {
+	case c.follower.asks && !c.follower.allowed:
+		return nil, kafka.ErrTopicAuthorizationFailed
+	case c.follower.asks:
+		return found, code
 	case code != kafka.None && c.a.hides(c.r, OpRead, c.r.Version >= 13, p.name, p.id):
 		return nil, kafka.ErrTopicAuthorizationFailed
 	case code != kafka.None:
 		return nil, code
-	case c.req.ReplicaID >= 0:
-		return nil, kafka.ErrNotLeaderOrFollower
 	case !c.a.authorize(c.r, OpRead, ResourceTopic, found.TopicPartition().Topic):
 		return nil, kafka.ErrTopicAuthorizationFailed
 	}
@@ -260,5 +295,5 @@ func (c *fetchCall) find(p *fetchPart) (*partition.Partition, kafka.ErrorCode) {
 
 // ready reports whether what was read is to be answered at once.
 func (c *fetchCall) ready() bool {
-	return c.failed || c.req.MaxWaitMS <= 0 || len(c.parts) == 0 || c.bytes >= int64(c.req.MinBytes)
+	return c.failed || c.req.MaxWaitMS <= 0 || len(c.parts) == 0 || c.bytes >= int64(c.req.MinBytes) || c.hurried()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
 	"github.com/mortisemq/mortise/core/internal/security"
+	"github.com/mortisemq/mortise/core/internal/throttle"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
@@ -45,6 +46,9 @@ type Deps struct {
 	Gate *security.Gate
 	// Authorizer says who may do what; nil: everybody everything.
 	Authorizer Authorizer
+	// LeaderThrottle bounds what throttled followers get (leader.replication.throttled.rate);
+	// nil: nothing does.
+	LeaderThrottle *throttle.Rate
 	// OpenFiles is the process's limit of open files; 0: not known. New partitions
 	// are refused when there would be far more than it can carry.
 	OpenFiles int

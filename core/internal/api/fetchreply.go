@@ -31,7 +31,7 @@ func (c *fetchCall) refuseIsolation() {
 // refuseParts reads nothing: every part has its code already.
 func (c *fetchCall) refuseParts() {
 	for i := range c.parts {
-		c.parts[i].found = refusedPart(c.parts[i].code)
+		c.parts[i].found, c.parts[i].nearest = refusedPart(c.parts[i].code), kafka.NoBroker
 	}
 }
 
@@ -75,6 +75,9 @@ func (c *fetchCall) results() (endpoints []wire.NodeEndpoint) {
 		if out.Leader != nil {
 			endpoints = c.a.addEndpoint(endpoints, out.Leader, c.r.Conn.Listener)
 		}
+		if p.throttled && p.found.Range != nil {
+			c.a.deps.LeaderThrottle.Spend(int(p.found.Range.Len()))
+		}
 		p.found.Range = nil // the response owns it now
 		keep = append(keep, *p)
 		c.out = append(c.out, out)
@@ -90,7 +93,7 @@ func (c *fetchCall) result(p *fetchPart) wire.FetchPartition {
 	out := wire.FetchPartition{
 		Index: p.want.Index, Err: f.Code,
 		HighWatermark: f.HighWatermark, LastStableOffset: f.LastStable, LogStartOffset: f.LogStart,
-		PreferredReadReplica: kafka.NoBroker,
+		PreferredReadReplica: p.nearest,
 	}
 	if f.Code == kafka.ErrKafkaStorageError && c.r.Version <= 5 {
 		out.Err = kafka.ErrNotLeaderOrFollower // clients of then know no better reason to look again

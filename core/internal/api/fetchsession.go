@@ -58,10 +58,13 @@ type fetchSession struct {
 	used    time.Time // guarded by fetchSessions.mu
 	size    int       // guarded by fetchSessions.mu
 
-	mu    sync.Mutex
-	epoch int32 // of the next request
-	parts map[sessionKey]*sessionPartition
-	order sessionPartition // ring: order.next is first
+	replica bool // a follower's: no consumer's takes its place
+
+	mu      sync.Mutex
+	epoch   int32 // of the next request
+	parts   map[sessionKey]*sessionPartition
+	order   sessionPartition // ring: order.next is first
+	waiting *parkedFetch     // may be answered by now; nil: none
 }
 
 // fetchSessions is the bounded cache of sessions.
@@ -126,17 +129,17 @@ func (s *fetchSessions) touch(f *fetchSession, size int) bool {
 }
 
 // create makes an empty session for so many partitions; nil: there is no room.
-func (s *fetchSessions) create(byID bool, size int) *fetchSession {
+func (s *fetchSessions) create(byID, replica bool, size int) *fetchSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slots := s.slots(); slots <= 0 || len(s.all) >= slots && !s.evict(size) {
+	if slots := s.slots(); slots <= 0 || len(s.all) >= slots && !s.evict(replica, size) {
 		return nil
 	}
 	if s.total+size > sessionPartitionsMax {
 		return nil
 	}
 	now := s.clock.Now()
-	f := &fetchSession{byID: byID, created: now, used: now, size: size, epoch: 1, parts: make(map[sessionKey]*sessionPartition, size)}
+	f := &fetchSession{byID: byID, replica: replica, created: now, used: now, size: size, epoch: 1, parts: make(map[sessionKey]*sessionPartition, size)}
 	f.order.prev, f.order.next = &f.order, &f.order
 	for f.id == 0 || s.all[f.id] != nil {
 		f.id = rand.Int32N(math.MaxInt32) + 1
@@ -147,30 +150,47 @@ func (s *fetchSessions) create(byID bool, size int) *fetchSession {
 	return f
 }
 
-// evict makes room for a session of size partitions: the one that was unused for
-// longest if that is too long, else the smallest that is old enough and not
-// larger. Caller holds mu.
-func (s *fetchSessions) evict(size int) bool {
+// evict makes room for a session of size partitions, as Kafka does: the one that was
+// unused for longest if that is too long; else a follower's takes the place of the
+// smallest consumer's; else the smallest that is old enough, not larger, and not a
+// follower's unless the new one is. Caller holds mu.
+func (s *fetchSessions) evict(replica bool, size int) bool {
 	now := s.clock.Now()
 	var stale, small *fetchSession
 	for _, f := range s.all {
 		if stale == nil || f.used.Before(stale.used) {
 			stale = f
 		}
-		if now.Sub(f.created) > evictionAge && (small == nil || f.size < small.size) {
+		if f.yields(replica, size, now) && (small == nil || f.before(small)) {
 			small = f
 		}
 	}
 	victim := small
-	switch {
-	case stale != nil && now.Sub(stale.used) > evictionAge:
+	if stale != nil && now.Sub(stale.used) > evictionAge {
 		victim = stale
-	case small == nil || small.size > size:
+	}
+	if victim == nil {
 		return false
 	}
 	s.drop(victim)
 	s.evicted.Add(1)
 	return true
+}
+
+// yields reports whether a session may be dropped for a new one of size partitions.
+func (f *fetchSession) yields(replica bool, size int, now time.Time) bool {
+	if replica && !f.replica {
+		return true
+	}
+	return replica == f.replica && now.Sub(f.created) > evictionAge && f.size <= size
+}
+
+// before reports whether a session is dropped rather than another.
+func (f *fetchSession) before(o *fetchSession) bool {
+	if f.replica != o.replica {
+		return o.replica
+	}
+	return f.size < o.size
 }
 
 // nextEpoch follows an epoch; after the largest comes 1.

@@ -20,33 +20,33 @@ func newTestSessions(n int) (*fetchSessions, *clock.Manual) {
 
 func TestKIP227EvictionRules(t *testing.T) {
 	s, m := newTestSessions(2)
-	large, small := s.create(false, 10), s.create(false, 3)
+	large, small := s.create(false, false, 10), s.create(false, false, 3)
 	if large == nil || small == nil {
 		t.Fatal("no session although there is room")
 	}
-	if s.create(false, 100) != nil {
+	if s.create(false, false, 100) != nil {
 		t.Fatal("a fresh session was evicted: it is safe for two minutes")
 	}
 	m.Advance(evictionAge + time.Second)
 	s.touch(large, 10)
 	s.touch(small, 3)
-	if s.create(false, 2) != nil {
+	if s.create(false, false, 2) != nil {
 		t.Fatal("a smaller newcomer took a larger session's place")
 	}
-	middle := s.create(false, 5)
+	middle := s.create(false, false, 5)
 	if middle == nil || s.get(small.id) != nil || s.get(large.id) == nil {
 		t.Fatal("the smallest old session must make room")
 	}
 	m.Advance(evictionAge + time.Second)
 	s.touch(middle, 5)
-	if tiny := s.create(false, 1); tiny == nil || s.get(large.id) != nil || s.get(middle.id) == nil {
+	if tiny := s.create(false, false, 1); tiny == nil || s.get(large.id) != nil || s.get(middle.id) == nil {
 		t.Fatal("the session that nobody used must make room, whatever its size")
 	}
 }
 
 func TestNoSlotsMeansNoSessions(t *testing.T) {
 	s, _ := newTestSessions(0)
-	if s.create(false, 1) != nil {
+	if s.create(false, false, 1) != nil {
 		t.Fatal("a session without slots")
 	}
 }
@@ -83,7 +83,7 @@ func expectOrder(t *testing.T, f *fetchSession, want ...int32) {
 
 func TestSessionUpdateAndFairOrder(t *testing.T) {
 	s, _ := newTestSessions(1)
-	f := s.create(false, 3)
+	f := s.create(false, false, 3)
 	name := []byte("t")
 	for i := range int32(3) {
 		f.put(name, kafka.NoTopicID, wire.FetchRange{Index: i})
@@ -110,7 +110,7 @@ func TestSessionUpdateAndFairOrder(t *testing.T) {
 
 func TestSessionTellsOnlyWhatChanged(t *testing.T) {
 	s, _ := newTestSessions(1)
-	f := s.create(false, 1)
+	f := s.create(false, false, 1)
 	p := f.put([]byte("t"), kafka.NoTopicID, wire.FetchRange{})
 	answer := func(code kafka.ErrorCode, hw, start kafka.Offset) bool {
 		return f.tell(p, &wire.FetchPartition{Err: code, HighWatermark: hw, LogStartOffset: start, PreferredReadReplica: kafka.NoBroker}, true)
@@ -140,18 +140,18 @@ func TestSessionTellsOnlyWhatChanged(t *testing.T) {
 // Slots bound the sessions; the partitions of all of them are bounded, too.
 func TestSessionPartitionsAreBounded(t *testing.T) {
 	s, _ := newTestSessions(1000)
-	large := s.create(false, sessionPartitionsMax-10)
-	small := s.create(false, 10)
+	large := s.create(false, false, sessionPartitionsMax-10)
+	small := s.create(false, false, 10)
 	if large == nil || small == nil {
 		t.Fatal("no session although there is room")
 	}
-	if s.create(false, 1) != nil {
+	if s.create(false, false, 1) != nil {
 		t.Fatal("a session beyond the bound")
 	}
 	if s.touch(small, 11) || s.get(small.id) != nil {
 		t.Fatal("a session grew beyond the bound and lives")
 	}
-	if !s.touch(large, 5) || s.create(false, 100) == nil {
+	if !s.touch(large, 5) || s.create(false, false, 100) == nil {
 		t.Fatal("no session although one became smaller")
 	}
 	s.remove(large.id)
@@ -163,7 +163,7 @@ func TestSessionPartitionsAreBounded(t *testing.T) {
 
 func TestSessionKeepsNoImpossibleNames(t *testing.T) {
 	s, _ := newTestSessions(1)
-	f := s.create(false, 1)
+	f := s.create(false, false, 1)
 	q := &wire.FetchRequest{Topics: []wire.FetchTopic{{Name: bytes.Repeat([]byte("x"), topicNameMax+1), Partitions: []wire.FetchRange{{}}}}}
 	if f.update(q) || len(f.parts) != 0 {
 		t.Fatal("a name that no topic can have was kept")

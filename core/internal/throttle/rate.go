@@ -65,6 +65,21 @@ func (r *Rate) Wait(ctx context.Context, n int) error {
 	}
 }
 
+// Spend counts n bytes that are not held up: whoever asks for Owed pays for them.
+func (r *Rate) Spend(n int) { r.debt(n) }
+
+// Owed is how long what was admitted or spent so far still takes; 0: it is paid for. A
+// rate of 0 owes always.
+func (r *Rate) Owed() time.Duration {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rate == 0 {
+		return waitMax
+	}
+	return max(r.free.Sub(now), 0)
+}
+
 // waitMax is the longest wait; a rate that asks for more is as good as none.
 const waitMax = 1000 * time.Hour
 
