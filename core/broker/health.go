@@ -6,6 +6,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/internal/admin"
 	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
@@ -34,6 +35,9 @@ func (b *Broker) health() admin.Health {
 	}
 	if roles := b.shown.roles.Load(); roles != nil {
 		partitionHealth(&h, roles, img, b.options.NodeID)
+	}
+	if r.Ready {
+		b.seatHealth(&h, img)
 	}
 	if c := b.shown.compaction.Load(); c != nil {
 		for p, why := range c.Failed {
@@ -80,12 +84,52 @@ func partitionHealth(h *admin.Health, roles *reconcile.Roles, img *meta.Image, s
 		if !ok || int(tp.Partition) >= len(t.Partitions) {
 			continue
 		}
-		if m := &t.Partitions[tp.Partition]; m.Leader == self && len(m.ISR) < len(m.Replicas) {
-			h.UnderReplica++
-			h.Add("under-replicated", fmt.Sprintf("%s: in sync are %s of %s", tp, brokers(m.ISR), brokers(m.Replicas)),
-				"start the brokers that are missing, and look at the health of each")
-		}
+		replicaHealth(h, p, &t.Partitions[tp.Partition], self)
 	}
+}
+
+// replicaHealth tells about the other replicas of a partition.
+func replicaHealth(h *admin.Health, p *partition.Partition, m *meta.Partition, self kafka.BrokerID) {
+	if m.Leader == kafka.NoBroker {
+		h.Leaderless++
+		h.Add("no-leader", fmt.Sprintf("%s: nobody can lead it; its replicas are %s, of which %s could", p.TopicPartition(), brokers(m.Replicas), someBrokers(m.ELR)),
+			"start the brokers that could lead it; an unclean election of another one would lose records")
+		return
+	}
+	if m.Leader != self {
+		return
+	}
+	s := stateOf(m.Replicas, m.ISR, p.Config().Topic.MinInsyncReplicas)
+	if s.underReplicated {
+		h.UnderReplica++
+		h.Add("under-replicated", fmt.Sprintf("%s: in sync are %s of %s", p.TopicPartition(), brokers(m.ISR), brokers(m.Replicas)),
+			"start the brokers that are missing, and look at the health of each")
+	}
+	if s.underMinISR {
+		h.UnderMinISR++
+		h.Add("under-min-isr", fmt.Sprintf("%s: acks=all is refused; in sync are %s, and min.insync.replicas is %d", p.TopicPartition(), brokers(m.ISR), p.Config().Topic.MinInsyncReplicas),
+			"start the brokers that are missing")
+	}
+}
+
+// seatHealth tells about the broker's place in its cluster.
+func (b *Broker) seatHealth(h *admin.Health, img *meta.Image) {
+	if b.options.Control.Quorum().Leader == kafka.NoBroker {
+		h.Add("no-controller", "nobody decides for the cluster, as far as this broker knows: produce and fetch go on, changes wait",
+			"start the voters that are missing: `mortise cluster voters` lists them")
+	}
+	if self, known := img.Broker(b.options.NodeID); known && self.Fenced {
+		h.Add("fenced", "the cluster does not hear of this broker, so that it leads nothing",
+			"look at the network to the others: they must reach its cluster.advertised, and it theirs")
+	}
+}
+
+// someBrokers lists ids for people, which there may be none of.
+func someBrokers(ids []kafka.BrokerID) string {
+	if len(ids) == 0 {
+		return "none"
+	}
+	return brokers(ids)
 }
 
 // brokers lists ids for people.

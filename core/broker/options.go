@@ -33,6 +33,11 @@ type Options struct {
 	// broker known; nil: somebody else has.
 	Control   meta.Control
 	Registrar meta.Registrar
+	// Peer is host:port where other nodes reach this one; empty: it is alone.
+	Peer string
+	// Neighbours tells about other nodes and lets people take one out of service; nil:
+	// the broker is alone.
+	Neighbours Neighbours
 
 	// Static are Kafka's broker keys from the config file.
 	Static config.Static
@@ -66,11 +71,15 @@ type ConfigValue = admin.Value
 // Version is the build.
 type Version = admin.Version
 
-// The pages of the admin listener: /v1/health, /v1/topics/NAME, /v1/plugins and what
-// goes in and out of a change there.
+// The pages of the admin listener: /v1/health, /v1/topics/NAME, /v1/cluster with its
+// parts, /v1/plugins and what goes in and out of changes there.
 type (
 	HealthReport  = admin.Health
 	TopicReport   = admin.Topic
+	ClusterReport = admin.Cluster
+	ClusterNode   = admin.Node
+	ClusterGossip = admin.Gossip
+	DrainReport   = admin.Drained
 	PluginList    = admin.PluginList
 	PluginReport  = admin.Plugin
 	PluginAction  = admin.PluginAction

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/mortisemq/mortise/core/internal/logdir"
+	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 )
 
@@ -17,11 +19,11 @@ func (b *Broker) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := meta.Registration{ID: b.options.NodeID, Rack: b.options.Rack, Endpoints: endpoints, CleanShutdown: true}
+	r := meta.Registration{ID: b.options.NodeID, Rack: b.options.Rack, Endpoints: endpoints, Peer: b.options.Peer}
 	for _, d := range b.dirs.Dirs() {
 		r.LogDirs = append(r.LogDirs, d.ID)
-		r.CleanShutdown = r.CleanShutdown && d.Clean
 	}
+	r.CleanShutdown, r.PreviousEpoch = lastShutdown(b.dirs.Dirs())
 	b.inspectLogs(&r)
 	if b.epoch, err = b.options.Registrar.RegisterBroker(ctx, r); err != nil {
 		return fmt.Errorf("register broker %d: %w", b.options.NodeID, err)
@@ -30,6 +32,19 @@ func (b *Broker) register(ctx context.Context) error {
 		return fmt.Errorf("roles after registration: %w", err)
 	}
 	return nil
+}
+
+// lastShutdown says whether every directory was closed in order, and by which
+// registration. Directories of different registrations are not clean: one of them is
+// a copy, or was away when the broker ran last.
+func lastShutdown(dirs []*logdir.Dir) (clean bool, epoch kafka.BrokerEpoch) {
+	for n, d := range dirs {
+		if !d.Clean || n > 0 && d.CleanEpoch != epoch {
+			return false, 0
+		}
+		epoch = d.CleanEpoch
+	}
+	return true, max(epoch, 0)
 }
 
 // inspectLogs finds what the cluster must know of files that came from elsewhere: a

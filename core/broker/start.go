@@ -20,6 +20,7 @@ import (
 func (b *Broker) Start(ctx context.Context) error {
 	begin := b.options.Clock.Now()
 	b.state.Store(int32(stateRecovering))
+	b.measureReplication()
 	if err := b.startAdmin(); err != nil {
 		return err
 	}
@@ -50,10 +51,14 @@ func (b *Broker) startAdmin() error {
 		return fmt.Errorf("admin listener: %w", err)
 	}
 	b.adminListener = l
+	drain := b.drainNode
+	if b.options.Neighbours == nil {
+		drain = nil
+	}
 	b.admin = admin.New(admin.Options{
 		Log: b.log("admin"), Metrics: b.options.Metrics, Version: b.options.Version,
 		Ready: b.readiness, Config: b.options.AdminConfig, Partitions: b.partitions, Profiling: b.options.Profiling,
-		Topic: b.topic, Health: b.health, Lags: b.lags, Plugins: b.pluginDesk,
+		Topic: b.topic, Health: b.health, Lags: b.lags, Plugins: b.pluginDesk, Cluster: b.cluster, Drain: drain,
 		Token: b.options.AdminToken, TokenFile: b.options.AdminTokenFile, Address: b.options.AdminAddress,
 	})
 	b.serving.Go(func() {
