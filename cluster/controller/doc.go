@@ -1,0 +1,45 @@
+// Package controller is what the leader of the control plane does besides writing down
+// decisions: it watches brokers, fences those that are gone, lets those stop that want
+// to, brings leaders back to the preferred replicas, and chooses the voters. It is also
+// the heartbeat of every node.
+//
+// It owns sessions, suspicions and the choice of voters. It must not know raft, gossip
+// or the network: those are functions in Options.
+//
+// # Parts
+//
+// Machine decides. It has no clock, no goroutine and no I/O: time, images, heartbeats
+// and results go in, Actions come out, so that a test or a simulation steps it by hand.
+// Loop runs one while this node leads. Beater runs on every node.
+//
+// # Sessions
+//
+// A broker sends a heartbeat every HeartbeatInterval; one that is silent for
+// SessionTimeout is fenced (KIP-631). Sessions are in memory: a new leader gives every
+// broker a new one. A leader that itself stood still does not count that time.
+//
+// # Suspicion
+//
+// Nine seconds are long for clients, so gossip may shorten them, and nothing else: a
+// broker that gossip has lost is pinged over the port that the control log uses, and
+// fenced when PingCount pings in a row are not answered. A new leader pings everybody
+// once, because it does not know what its predecessor died of. A broker that was fenced
+// so comes back when it is heard of and answers a ping: a way that is cut in one
+// direction must not make it come and go. Whoever comes back must have seen its fence
+// in the control log first.
+//
+// # Voters
+//
+// One, three or five of the registered nodes vote, on as many racks as there are. One
+// change is under way at a time; each leaves more than half of the voters alive. A
+// voter that is gone for VoterReplaceAfter loses its vote to one that is there. A node's
+// death alone never makes the number smaller: unregistering it does.
+//
+// # Costs
+//
+// A heartbeat costs about a microsecond and no decision. With nothing to do, the loop
+// wakes up once a second. A broker that is stopping costs a walk over all partitions for
+// each image, at most ten a second.
+//
+// Lock order: none; a Machine belongs to one goroutine.
+package controller

@@ -1,0 +1,70 @@
+package controller
+
+import (
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// Heartbeat is what a broker says to the leader.
+type Heartbeat struct {
+	ID       kafka.BrokerID    `cbor:"1,keyasint"`
+	Epoch    kafka.BrokerEpoch `cbor:"2,keyasint"` // of its registration
+	Applied  uint64            `cbor:"3,keyasint"` // index of its image
+	Stopping bool              `cbor:"4,keyasint,omitempty"`
+}
+
+// Answer is what the leader says to a heartbeat.
+type Answer struct {
+	Status Status `cbor:"1,keyasint"`
+	Fenced bool   `cbor:"2,keyasint,omitempty"`
+	Stop   bool   `cbor:"3,keyasint,omitempty"` // the broker may stop
+}
+
+// Status says what a registration is to the leader.
+type Status int8
+
+// Statuses of registrations.
+const (
+	Known      Status = iota
+	Unknown           // it is to register again
+	Superseded        // another registration took its place
+)
+
+// messageMax is how many bytes a heartbeat or its answer may have.
+const messageMax = 256
+
+// decoder reads what comes over the peer port. Fields that this build does not know are
+// skipped: nodes are upgraded one by one.
+var decoder = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
+		MaxNestedLevels: 4, MaxArrayElements: 16, MaxMapPairs: 32,
+	}.DecMode()
+	if err != nil {
+		panic(err) // the options above are constant
+	}
+	return mode
+}()
+
+// encode is the bytes of a message.
+func encode(v any) ([]byte, error) {
+	b, err := cbor.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode heartbeat: %w", err)
+	}
+	return b, nil
+}
+
+// decode reads a message.
+func decode(b []byte, v any) error {
+	if len(b) > messageMax {
+		return fmt.Errorf("%w: %d bytes", ErrMalformed, len(b))
+	}
+	if err := decoder.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return nil
+}

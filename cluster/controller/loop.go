@@ -1,0 +1,245 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mortisemq/mortise/cluster/metadata"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// pingsMax bounds the pings that are under way at a time.
+const pingsMax = 32
+
+// Options are what a Loop sees of the cluster and how it acts on it. All functions but
+// Image, Watch and Lost may take their time; they end with their ctx.
+type Options struct {
+	Config
+	Image func() *meta.Image
+	Watch func(func(*meta.Image)) (stop func()) // as meta.Control.Watch
+	// Leadership says whether this node leads, each time that changes.
+	Leadership <-chan bool
+	Members    func(ctx context.Context) ([]Member, error)
+	Propose    func(ctx context.Context, c metadata.Command) (metadata.Result, error)
+	Change     func(ctx context.Context, c VoterChange) error
+	Ping       func(ctx context.Context, id kafka.BrokerID) error
+	Lost       func() []kafka.BrokerID // the nodes that gossip does not find; nil: there is no gossip
+	Log        *slog.Logger            // nil: nothing is logged
+}
+
+// Loop runs a Machine while this node leads. It is safe for concurrent use.
+type Loop struct {
+	options Options
+	log     *slog.Logger
+	beats   chan beat
+	look    chan struct{} // something outside has changed
+	ended   chan ended
+	pings   chan struct{} // a token for each that is under way
+	stop    context.CancelFunc
+	done    chan struct{}
+}
+
+// beat is a heartbeat that waits for its answer.
+type beat struct {
+	Heartbeat
+	answer chan Answer // room for one; closed without one when this node does not lead
+}
+
+// ended is the end of an action.
+type ended struct {
+	machine *Machine
+	action  Action
+	err     error
+}
+
+// Start starts a loop.
+func Start(o Options) *Loop {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	l := &Loop{options: o, log: o.Log, beats: make(chan beat), look: make(chan struct{}, 1), ended: make(chan ended),
+		pings: make(chan struct{}, pingsMax), stop: stop, done: make(chan struct{})}
+	go l.run(ctx)
+	return l
+}
+
+// Close ends the loop and everything that it began.
+func (l *Loop) Close() {
+	l.stop()
+	<-l.done
+}
+
+// Suspect says that gossip has lost or found somebody. It never blocks.
+func (l *Loop) Suspect() {
+	select {
+	case l.look <- struct{}{}:
+	default:
+	}
+}
+
+// Heartbeat answers a heartbeat. ErrNotLeading: ask somebody else.
+func (l *Loop) Heartbeat(ctx context.Context, h Heartbeat) (Answer, error) {
+	b := beat{h, make(chan Answer, 1)}
+	select {
+	case l.beats <- b:
+	case <-l.done:
+		return Answer{}, ErrNotLeading
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
+	if a, ok := <-b.answer; ok {
+		return a, nil
+	}
+	return Answer{}, ErrNotLeading
+}
+
+// Answer answers the bytes of a heartbeat, for the port between nodes.
+func (l *Loop) Answer(ctx context.Context, body []byte) ([]byte, error) {
+	var h Heartbeat
+	if err := decode(body, &h); err != nil {
+		return nil, kafka.ErrInvalidRequest.Err(err.Error())
+	}
+	a, err := l.Heartbeat(ctx, h)
+	if err != nil {
+		return nil, kafka.ErrNotController.Err(err.Error())
+	}
+	return encode(&a)
+}
+
+// run waits for what happens until ctx ends.
+func (l *Loop) run(ctx context.Context) {
+	defer close(l.done)
+	unwatch := l.options.Watch(func(*meta.Image) { l.Suspect() })
+	defer unwatch()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case leads := <-l.options.Leadership:
+			if leads {
+				l.lead(ctx)
+			}
+		case b := <-l.beats:
+			close(b.answer)
+		case <-l.look: // nobody's business now
+		}
+	}
+}
+
+// lead runs a machine until this node leads no more.
+func (l *Loop) lead(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	m := NewMachine(l.options.Config, time.Now(), l.options.Image())
+	l.log.Info("this node leads the control plane")
+	l.news(ctx, m, true)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for leads := true; leads; {
+		for _, a := range m.Ready() {
+			running.Add(1)
+			go func() {
+				defer running.Done()
+				l.act(ctx, m, a)
+			}()
+		}
+		timer.Reset(time.Until(m.Next()))
+		select {
+		case <-ctx.Done():
+			leads = false
+		case leads = <-l.options.Leadership:
+		case b := <-l.beats:
+			m.Image(time.Now(), l.options.Image())
+			b.answer <- m.Heartbeat(time.Now(), b.Heartbeat)
+		case <-l.look:
+			l.news(ctx, m, false)
+		case e := <-l.ended:
+			l.end(m, e)
+		case <-timer.C:
+			l.news(ctx, m, true)
+			m.Tick(time.Now())
+		}
+	}
+	l.log.Info("this node does not lead the control plane any more")
+	cancel()
+	running.Wait()
+}
+
+// news tells a machine what has changed outside.
+func (l *Loop) news(ctx context.Context, m *Machine, members bool) {
+	now := time.Now()
+	m.Image(now, l.options.Image())
+	if l.options.Lost != nil {
+		m.Lost(now, l.options.Lost())
+	}
+	if !members {
+		return
+	}
+	if all, err := l.options.Members(ctx); err == nil {
+		m.Members(now, all)
+	} else {
+		l.log.Debug("the members of the control plane are not known", "error", err)
+	}
+}
+
+// act does what a machine wants, and tells the loop of the end.
+func (l *Loop) act(ctx context.Context, m *Machine, a Action) {
+	var err error
+	switch a := a.(type) {
+	case Ping:
+		err = l.ping(ctx, a.ID)
+	case VoterChange:
+		err = l.options.Change(ctx, a)
+	case Decide:
+		var r metadata.Result
+		if r, err = l.options.Propose(ctx, a.Command); err == nil && r.Err != nil {
+			err = r.Err
+		}
+	}
+	select {
+	case l.ended <- ended{m, a, err}:
+	case <-ctx.Done():
+	}
+}
+
+// ping asks a node whether it is there.
+func (l *Loop) ping(ctx context.Context, id kafka.BrokerID) error {
+	select {
+	case l.pings <- struct{}{}:
+		defer func() { <-l.pings }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, PingTimeout)
+	defer cancel()
+	return l.options.Ping(ctx, id)
+}
+
+// end tells the machine, and people, how an action ended.
+func (l *Loop) end(m *Machine, e ended) {
+	now := time.Now()
+	m.Image(now, l.options.Image())
+	level, text := slog.LevelInfo, fmt.Sprint(e.action)
+	switch a := e.action.(type) {
+	case Ping:
+		level = slog.LevelDebug
+		m.Pong(now, a.ID, e.err == nil)
+	case VoterChange:
+		m.Changed(now, a, e.err)
+	case Decide:
+		if _, ok := a.Command.(*metadata.FenceBroker); ok {
+			level = slog.LevelWarn
+		}
+		m.Decided(now, a, e.err)
+	}
+	if e.err != nil {
+		l.log.Log(context.Background(), level, text, "error", e.err)
+	} else {
+		l.log.Log(context.Background(), level, text)
+	}
+}

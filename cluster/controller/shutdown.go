@@ -1,0 +1,48 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// leadsInterval bounds how often partitions are counted for a broker that stops.
+const leadsInterval = 100 * time.Millisecond
+
+// leads is whether a broker leads something that another could lead, of one image.
+type leads struct {
+	image   *meta.Image
+	at      time.Time
+	movable bool
+}
+
+// mayStop says whether a broker in shutdown leads nothing that somebody else could lead.
+func (m *Machine) mayStop(now time.Time, b *meta.Broker, s *session) bool {
+	if !b.ShuttingDown {
+		return false
+	}
+	if s.leads.image != m.image && (s.leads.image == nil || now.Sub(s.leads.at) >= leadsInterval) {
+		s.leads = leads{image: m.image, at: now, movable: leadsMovable(m.image, b.ID)}
+	}
+	return !s.leads.movable
+}
+
+// leadsMovable says whether a broker leads a partition that another in-sync replica in
+// service could lead. Cost: a walk over all partitions.
+func leadsMovable(image *meta.Image, id kafka.BrokerID) bool {
+	for t := range image.Topics() {
+		for n := range t.Partitions {
+			p := &t.Partitions[n]
+			if p.Leader != id {
+				continue
+			}
+			for _, other := range p.ISR {
+				if b, ok := image.Broker(other); ok && other != id && b.Active() {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
