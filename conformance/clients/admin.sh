@@ -46,9 +46,11 @@ admin_configs() { # ADDR
 COMMANDS
 }
 
-# Loggers other than root have names of their own, and some keys are Mortise's.
+# Loggers other than root have names of their own, and some keys are Mortise's. In which order the tool prints groups
+# depends on the order in which they were made, too.
 mask_admin() {
-  sed -E -e '/^  mortise\./d' -e '/^  root=/!{/^  [^ ]+=(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) sensitive=false synonyms=\{\}$/d}'
+  perl -0777 -pe 's/((?:^Dynamic configs for group .*\n(?:  .*\n)*)+)/join "", sort split m{^(?=Dynamic)}m, $1/gem' |
+    sed -E -e '/^  mortise\./d' -e '/^  root=/!{/^  [^ ]+=(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) sensitive=false synonyms=\{\}$/d}'
 }
 
 # Two brokers with two log directories each.
@@ -85,7 +87,8 @@ admin_dirs() {
   local addr=$1 root=$2 to i
   mkdir -p "$work/dirs.${addr##*:}" && cd "$work/dirs.${addr##*:}" || return
   topics "$addr" --create --topic adm-move --partitions 1
-  seq 1 2000 | tool ConsoleProducer --bootstrap-server "$addr" --topic adm-move
+  # One record a batch: the size of the log does not depend on how fast the producer is answered.
+  seq 1 2000 | tool ConsoleProducer --bootstrap-server "$addr" --topic adm-move --command-property batch.size=0
   for to in d2 d1 d2; do
     echo '{"version":1,"partitions":[{"topic":"adm-move","partition":0,"replicas":[1],"log_dirs":["'"$root/$to"'"]}]}' >plan.json
     printf 'reassign.ReassignPartitionsCommand --reassignment-json-file plan.json --%s\n' \
