@@ -26,6 +26,8 @@ type job struct {
 	config *partition.Config // nil: unchanged
 	open   bool
 	again  bool // it could not be opened before: there may be data of it
+
+	was *partition.Role // filled in by run; nil: it had none
 }
 
 // Apply makes an image take effect. Watch calls it; it returns when everything is
@@ -43,8 +45,14 @@ func (r *Roles) Apply(img *meta.Image) {
 		r.o.Dirs.Recovery.LogsTotal.Store(int64(len(p.jobs)))
 	}
 	r.table.change(nil, p.gone)
+	for _, here := range p.drop {
+		r.unfollow(here)
+	}
 	r.parallel(len(p.drop), func(i int) { r.remove(p.drop[i]) })
-	r.parallel(len(p.jobs), func(i int) { r.run(p.jobs[i], p.first) })
+	r.parallel(len(p.jobs), func(i int) { r.run(&p.jobs[i], p.first) })
+	for i := range p.jobs {
+		r.follow(&p.jobs[i])
+	}
 	r.table.change(p.put, nil)
 	r.image = img
 	r.observed(img) // before anybody who waits for this image goes on
@@ -136,13 +144,16 @@ func (p *plan) removeTopic(t *Topic) {
 }
 
 // run does one job. Jobs of one topic write to different places of its table.
-func (r *Roles) run(j job, first bool) {
+func (r *Roles) run(j *job, first bool) {
 	here := j.topic.Partitions[j.number]
 	if j.open {
 		here = r.open(j.topic, j.number, j.config, first || j.again)
 		j.topic.Partitions[j.number] = here
-	} else if j.config != nil {
-		here.SetConfig(j.config)
+	} else {
+		j.was = here.Role()
+		if j.config != nil {
+			here.SetConfig(j.config)
+		}
 	}
 	if err := here.SetRole(r.role(&j.topic.image.Partitions[j.number])); err != nil && here.Log() != nil {
 		r.o.Log.Error("partition did not take its role", "partition", here.TopicPartition().String(), "err", err)

@@ -1,6 +1,7 @@
 // Package reconcile turns each new picture of the cluster into roles: it opens
 // and creates logs, begins to lead, swaps configurations, and removes what was
-// deleted. Roles is also the table in which requests find their partition.
+// deleted. Followers are told what to fetch from whom. Roles is also the table in which
+// requests find their partition.
 //
 // It owns which partitions exist on this broker. It must not know requests, and
 // it decides nothing about the cluster: what the image says is done.
@@ -23,6 +24,8 @@
 //     its role.
 //   - One image is applied at a time, in the order of their indexes.
 //   - A topic is out of the table before its logs are removed.
+//   - A partition has its role before its followers are told, and they let go of it
+//     before its log is removed.
 //
 // Lock order: Roles.apply (one apply at a time) before Roles.mu, which is a leaf.
 // Roles.apply is held over disk work; only Start, Close and the watcher take it.

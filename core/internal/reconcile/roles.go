@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/commitlog"
@@ -34,6 +35,13 @@ type Options struct {
 	Clock     clock.Clock       // nil: the system's
 	Log       *slog.Logger      // nil: discarded
 	Metrics   *metrics.Registry // nil: a private one
+
+	// Followers fetch for the partitions that other brokers lead; nil: nobody does.
+	Followers Followers
+	// ProposeISR is partition.Parts'; nil: this broker leads no followers.
+	ProposeISR func(*partition.Partition, *meta.ISRChange)
+	// Lag is replica.lag.time.max.ms; nil: Kafka's default.
+	Lag func() time.Duration
 
 	// RecoveryThreads opens this many logs of each directory at once
 	// (num.recovery.threads.per.data.dir); 0: 2.
@@ -83,7 +91,10 @@ func New(o Options) *Roles {
 	return &Roles{
 		o:       o,
 		logLog:  levels.Logger("mortise.commitlog"),
-		parts:   &partition.Parts{Clock: o.Clock, Purgatory: o.Purgatory, Log: levels.Logger("mortise.partition"), Metrics: o.Metrics},
+		parts: &partition.Parts{
+			Clock: o.Clock, Purgatory: o.Purgatory, Log: levels.Logger("mortise.partition"), Metrics: o.Metrics,
+			Lag: o.Lag, ProposeISR: o.ProposeISR, Eligible: eligible(o.Control),
+		},
 		workers: max(minWorkers, 2*runtime.GOMAXPROCS(0), o.RecoveryThreads*len(o.Dirs.Dirs())),
 		table:   newTable(),
 		configs: configs{resolver: o.Config, self: o.Self},

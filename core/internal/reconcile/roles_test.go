@@ -59,9 +59,11 @@ type broker struct {
 	fs      *fullFS
 	// moreDirs are log directories beside root.
 	moreDirs []string
-	dirs     *logdir.Set
-	purg     *purgatory.Purgatory
-	roles    *Roles
+	// followers are told what to fetch; nil: nobody is.
+	followers Followers
+	dirs      *logdir.Set
+	purg      *purgatory.Purgatory
+	roles     *Roles
 }
 
 // newBroker makes a broker that has not started.
@@ -82,6 +84,7 @@ func (b *broker) start() {
 	b.roles = New(Options{
 		Self: self, Control: b.control, FS: b.fs, Dirs: dirs, Purgatory: b.purg, Config: config.NewResolver(nil).For(self),
 		Files: commitlog.NewFiles(0, nil), Producers: commitlog.NewProducerBudget(0, nil), Clock: b.clock,
+		Followers: b.followers,
 	})
 	if err := b.roles.Start(context.Background()); err != nil {
 		b.t.Fatal(err)
