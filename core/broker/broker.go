@@ -14,6 +14,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/api"
 	"github.com/mortisemq/mortise/core/internal/compaction"
 	"github.com/mortisemq/mortise/core/internal/coordinator"
+	"github.com/mortisemq/mortise/core/internal/fetcher"
 	"github.com/mortisemq/mortise/core/internal/future"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
@@ -21,6 +22,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/retention"
 	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/internal/server"
+	"github.com/mortisemq/mortise/core/internal/throttle"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
@@ -56,6 +58,7 @@ type Broker struct {
 	dirs          *logdir.Set
 	files         *commitlog.Files
 	purgatory     *purgatory.Purgatory
+	followers     *fetcher.Manager
 	roles         *reconcile.Roles
 	moves         *future.Mover
 	groups        *coordinator.Coordinator
@@ -68,6 +71,9 @@ type Broker struct {
 	server        *server.Server
 	retention     *retention.Scheduler
 	compaction    *compaction.Scheduler
+
+	// What throttled replicas take, here as a leader and as a follower.
+	leaderThrottle, followerThrottle *throttle.Rate
 
 	serving sync.WaitGroup // goroutines that serve listeners
 }
@@ -146,6 +152,7 @@ func (b *Broker) Reconfigure(static config.Static) (pending []string) {
 	}
 	if moves := b.shown.moves.Load(); moves != nil {
 		moves.SetRate(b.moveRate())
+		b.setThrottles()
 	}
 	return pending
 }

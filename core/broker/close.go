@@ -29,6 +29,9 @@ func (b *Broker) Close(ctx context.Context) error {
 		}
 	}
 	b.stopServing(ctx, note)
+	if b.followers != nil {
+		b.followers.Close()
+	}
 	if b.moves != nil {
 		b.moves.Close()
 	}

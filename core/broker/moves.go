@@ -23,7 +23,11 @@ func (b *Broker) startMoves() {
 			return b.compaction.Forget(d, tp)
 		},
 		Threads: b.config().MoveThreads, Clock: o.Clock, Log: b.log("future"), Metrics: o.Metrics})
-	b.roles.Observe(func(*meta.Image) { b.moves.SetRate(b.moveRate()) })
+	b.roles.Observe(func(*meta.Image) {
+		b.moves.SetRate(b.moveRate())
+		b.setThrottles()
+		b.followers.Resize()
+	})
 	b.shown.moves.Store(b.moves)
 	b.moves.Resume()
 }

@@ -39,6 +39,9 @@ type Options struct {
 	// the broker is alone.
 	Neighbours Neighbours
 
+	// Replication is how the broker follows leaders.
+	Replication Replication
+
 	// Static are Kafka's broker keys from the config file.
 	Static config.Static
 	// Retention decides which segments may go; nil: none goes.
@@ -108,7 +111,7 @@ func (o *Options) fill() {
 
 // check returns all that is wrong with the options.
 func (o *Options) check() error {
-	errs := []error{checkListeners(o.Listeners), o.checkPlugins()}
+	errs := []error{checkListeners(o.Listeners), o.checkReplication(), o.checkPlugins()}
 	if o.NodeID < 0 {
 		errs = append(errs, fmt.Errorf("node id %d: want 0 or more", o.NodeID))
 	}

@@ -43,7 +43,7 @@ func (b *Broker) serve() {
 	gate := b.newGate()
 	deps := api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles, rules: b.authorizer},
 		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Moves: b.moves, Groups: b.groups,
-		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit(), Gate: gate,
+		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit(), Gate: gate, LeaderThrottle: b.leaderThrottle,
 		Partitioning: partitioning.New(partitioning.Options{Partitioner: b.plugins.partitioner, Log: b.log("partitioning"), Metrics: o.Metrics})}
 	if b.authorizer != nil {
 		deps.Authorizer = b.authorizer

@@ -36,6 +36,7 @@ func (b *Broker) Start(ctx context.Context) error {
 	}
 	b.startPlugins(ctx)
 	b.serve()
+	b.followers.Start(b.epoch)
 	b.state.Store(int32(stateRunning))
 	b.logStart(recovered, b.options.Clock.Now().Sub(begin))
 	return nil
@@ -81,6 +82,7 @@ func (b *Broker) recover(ctx context.Context) error {
 	b.dirs = dirs
 	b.files = commitlog.NewFiles(b.fileHandles(), o.Metrics)
 	b.purgatory = purgatory.New(purgatory.Options{Clock: o.Clock})
+	b.followers = b.newFollowers()
 	c := b.config()
 	b.roles = reconcile.New(reconcile.Options{Self: o.NodeID, Control: o.Control, FS: o.FS, Dirs: dirs,
 		Purgatory: b.purgatory, Config: b.resolver, Files: b.files,

@@ -2,9 +2,11 @@ package brokertest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,7 +22,7 @@ import (
 	"github.com/mortisemq/mortise/sdk/storage"
 )
 
-// self is the broker of every test.
+// self is the broker of a test that has one.
 const self kafka.BrokerID = 1
 
 // listenerName is the one client listener.
@@ -47,6 +49,9 @@ type Options struct {
 	SASL      *broker.SASL // nil: clients are anonymous
 	Security  broker.Security
 	Plugins   broker.Plugins
+	Rack      string
+
+	Replication broker.Replication
 }
 
 // Broker is a broker of a test. Its methods belong to the test's goroutine,
@@ -54,6 +59,8 @@ type Options struct {
 type Broker struct {
 	// Control lives on when the broker restarts.
 	Control *Control
+	// ID is the broker's.
+	ID kafka.BrokerID
 
 	t       testing.TB
 	options Options
@@ -65,6 +72,38 @@ type Broker struct {
 // Start runs a broker until the test ends.
 func Start(t testing.TB, o Options) *Broker {
 	t.Helper()
+	o.fill(t)
+	b := &Broker{Control: NewControl(o.ClusterID), ID: self, t: t, options: o, net: vnet.OS(), address: "127.0.0.1:0"}
+	if !o.Loopback {
+		b.net, b.address = vnet.NewMem(1).Host("broker1"), "broker1:9092"
+	}
+	b.run()
+	return b
+}
+
+// StartMany runs brokers 1 to n of one cluster until the test ends, each with a disk of
+// its own, on the hosts broker1, broker2 … of one memory network. Nobody fences a broker
+// that stops: a test does that by Control.
+func StartMany(t testing.TB, n int, o Options) ([]*Broker, *vnet.Mem) {
+	t.Helper()
+	if o.FS != nil || o.Loopback {
+		t.Fatal("brokers of one cluster have disks of their own and one network in memory")
+	}
+	o.fill(t)
+	control, network := NewControl(o.ClusterID), vnet.NewMem(1)
+	var all []*Broker
+	for id := range n {
+		o.FS = vfs.NewMem()
+		host := fmt.Sprintf("broker%d", id+1)
+		b := &Broker{Control: control, ID: kafka.BrokerID(id + 1), t: t, options: o, net: network.Host(host), address: host + ":9092"}
+		b.run()
+		all = append(all, b)
+	}
+	return all, network
+}
+
+// fill puts defaults in the place of zero values.
+func (o *Options) fill(t testing.TB) {
 	if o.FS == nil {
 		o.FS = vfs.NewMem()
 	}
@@ -77,24 +116,24 @@ func Start(t testing.TB, o Options) *Broker {
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	b := &Broker{Control: NewControl(o.ClusterID), t: t, options: o, net: vnet.OS(), address: "127.0.0.1:0"}
-	if !o.Loopback {
-		b.net, b.address = vnet.NewMem(1).Host("broker1"), "broker1:9092"
-	}
+}
+
+// run runs a broker until the test ends.
+func (b *Broker) run() {
+	b.t.Helper()
 	b.start()
-	t.Cleanup(func() {
+	b.t.Cleanup(func() {
 		if b.broker != nil {
 			b.Stop()
 		}
 	})
-	return b
 }
 
 // start starts a broker on the present disk.
 func (b *Broker) start() {
 	b.t.Helper()
 	o := broker.Options{FS: b.options.FS, Net: b.net, Clock: b.options.Clock, Log: b.options.Log,
-		NodeID: self, LogDirs: b.options.LogDirs, Static: b.options.Static, Retention: b.options.Retention,
+		NodeID: b.ID, Rack: b.options.Rack, Replication: b.options.Replication, LogDirs: b.options.LogDirs, Static: b.options.Static, Retention: b.options.Retention,
 		Listeners: []broker.Listener{{Name: listenerName, Address: b.address, SASL: b.options.SASL}},
 		Security:  b.options.Security, Plugins: b.options.Plugins,
 		Control: b.Control, Registrar: b.Control}
@@ -191,8 +230,14 @@ func (b *Broker) Client(opts ...kgo.Opt) *kgo.Client {
 // CreateTopic makes a topic on this broker.
 func (b *Broker) CreateTopic(name string, partitions int32, configs map[string]string) *meta.Topic {
 	b.t.Helper()
-	r, err := b.Control.CreateTopics(context.Background(), []meta.NewTopic{
-		{Name: name, PartitionCount: partitions, ReplicationFactor: 1, Configs: configs}}, false)
+	assignment := slices.Repeat([][]kafka.BrokerID{{b.ID}}, int(partitions))
+	return b.AssignTopic(name, configs, assignment...)
+}
+
+// AssignTopic makes a topic with a partition for each list of replicas.
+func (b *Broker) AssignTopic(name string, configs map[string]string, replicas ...[]kafka.BrokerID) *meta.Topic {
+	b.t.Helper()
+	r, err := b.Control.CreateTopics(context.Background(), []meta.NewTopic{{Name: name, Assignment: replicas, Configs: configs}}, false)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -45,6 +45,7 @@ type Manager struct {
 
 	mu      sync.Mutex
 	started bool              // guarded by mu
+	shards  int               // of each leader; guarded by mu
 	links   map[place]*link   // guarded by mu
 	where   map[key]following // guarded by mu
 }
@@ -63,7 +64,7 @@ type following struct {
 
 // NewManager makes a manager that fetches nothing before Start.
 func NewManager(o ManagerOptions) *Manager {
-	m := &Manager{o: o, stats: NewStats(o.Metrics), links: map[place]*link{}, where: map[key]following{}}
+	m := &Manager{o: o, stats: NewStats(o.Metrics), shards: o.Config().Fetchers, links: map[place]*link{}, where: map[key]following{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m
 }
@@ -96,7 +97,7 @@ func (m *Manager) follow(r Replica, leader kafka.BrokerID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := key{r.TopicID(), r.TopicPartition().Partition}
-	m.put(k, following{r, place{leader, shard(k, m.o.Config().Fetchers)}})
+	m.put(k, following{r, place{leader, shard(k, m.shards)}})
 }
 
 // put moves a partition to a link. Caller holds mu.
@@ -134,9 +135,12 @@ func (m *Manager) unfollow(r Replica) {
 func (m *Manager) Resize() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.o.Config().Fetchers
+	if m.shards == m.o.Config().Fetchers {
+		return
+	}
+	m.shards = m.o.Config().Fetchers
 	for k, f := range m.where {
-		if to := (place{f.at.leader, shard(k, n)}); to != f.at {
+		if to := (place{f.at.leader, shard(k, m.shards)}); to != f.at {
 			m.put(k, following{f.replica, to})
 		}
 	}
