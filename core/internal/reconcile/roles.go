@@ -46,6 +46,9 @@ type Options struct {
 	// RecoveryThreads opens this many logs of each directory at once
 	// (num.recovery.threads.per.data.dir); 0: 2.
 	RecoveryThreads int
+	// Workers is how many logs are opened or made at once; 0: as the machine likes. With
+	// 1 it is the goroutine of Apply, so that a simulation is the same every time.
+	Workers int
 }
 
 // minWorkers is how many logs are opened or made at once at least: much of it is
@@ -55,11 +58,10 @@ const minWorkers = 4
 // Roles are the partitions of this broker. Lookups are safe for concurrent use
 // and never wait.
 type Roles struct {
-	o       Options
-	logLog  *slog.Logger // of the logs of partitions
-	parts   *partition.Parts
-	workers int
-	table   *table
+	o      Options
+	logLog *slog.Logger // of the logs of partitions
+	parts  *partition.Parts
+	table  *table
 
 	apply     sync.Mutex          // one image at a time
 	image     *meta.Image         // the last applied; guarded by apply
@@ -87,15 +89,17 @@ func New(o Options) *Roles {
 	if o.RecoveryThreads == 0 {
 		o.RecoveryThreads = 2
 	}
+	if o.Workers == 0 {
+		o.Workers = max(minWorkers, 2*runtime.GOMAXPROCS(0), o.RecoveryThreads*len(o.Dirs.Dirs()))
+	}
 	levels := loglevel.Of(o.Log)
 	return &Roles{
-		o:       o,
-		logLog:  levels.Logger("mortise.commitlog"),
+		o:      o,
+		logLog: levels.Logger("mortise.commitlog"),
 		parts: &partition.Parts{
 			Clock: o.Clock, Purgatory: o.Purgatory, Log: levels.Logger("mortise.partition"), Metrics: o.Metrics,
 			Lag: o.Lag, ProposeISR: o.ProposeISR, Eligible: eligible(o.Control),
 		},
-		workers: max(minWorkers, 2*runtime.GOMAXPROCS(0), o.RecoveryThreads*len(o.Dirs.Dirs())),
 		table:   newTable(),
 		configs: configs{resolver: o.Config, self: o.Self},
 		changed: make(chan struct{}),
@@ -231,9 +235,15 @@ func elsewhere(t *meta.Topic, known bool, number int32, unknown kafka.ErrorCode)
 
 // parallel calls f(0) … f(n-1), several at once, and waits for all.
 func (r *Roles) parallel(n int, f func(i int)) {
+	if r.o.Workers == 1 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(r.workers, n) {
+	for range min(r.o.Workers, n) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				f(int(i))
