@@ -9,7 +9,8 @@ import (
 
 // OffsetForLeaderEpoch (key 23), versions 2–4.
 //
-// Behaviour: the largest epoch that is not larger than the one asked for, and the
+// Behaviour: who may do CLUSTER_ACTION, a follower, may ask about every topic, anybody
+// else about those that it may describe. The answer is the largest epoch that is not larger than the one asked for, and the
 // offset where it ends; (-1, -1) when there is none. Epochs are fenced as in
 // KIP-320. Everything is in memory.
 
@@ -21,10 +22,11 @@ func (a *API) offsetForLeaderEpoch(r *wire.Request) {
 		return
 	}
 	resp := kmsg.NewPtrOffsetForLeaderEpochResponse()
+	all := q.ReplicaID >= 0 && a.authorizeCluster(r, OpClusterAction)
 	for i := range q.Topics {
 		t := kmsg.NewOffsetForLeaderEpochResponseTopic()
 		t.Topic = q.Topics[i].Topic
-		allowed := a.authorize(r, OpDescribe, ResourceTopic, t.Topic)
+		allowed := all || a.authorize(r, OpDescribe, ResourceTopic, t.Topic)
 		for _, p := range q.Topics[i].Partitions {
 			out := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
 			out.Partition = p.Partition

@@ -140,6 +140,7 @@ func (p *Partition) DeleteRecords(before kafka.Offset) (kafka.Offset, kafka.Erro
 			return kafka.NoOffset, h.logFailed("delete records", err)
 		}
 		p.purgatory.Nudge(&p.waiters)
+		p.purgatory.Nudge(&p.replicaWaiters) // their logs shall start there as well
 		return h.log.StartOffset(), kafka.None
 	}
 }
