@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/mortisemq/mortise/cluster/consensus"
+	"github.com/mortisemq/mortise/cluster/peer"
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/loglevel"
@@ -25,6 +27,8 @@ type Options struct {
 	// ClusterID names a new cluster; empty: a random one. An existing data
 	// directory keeps its id; another one here is an error.
 	ClusterID string
+	// Peer is the place among other nodes.
+	Peer PeerOptions
 	// Broker is the rest. Control and Registrar are set by Start; without
 	// LogDirs there is one, DataDir/logs.
 	Broker broker.Options
@@ -33,6 +37,7 @@ type Options struct {
 // Node is a broker and its seat in the control plane.
 type Node struct {
 	lock   io.Closer
+	port   *peer.Port // nil: it stays alone
 	group  *consensus.Group
 	broker *broker.Broker
 }
@@ -41,6 +46,9 @@ type Node struct {
 func Start(ctx context.Context, o Options) (*Node, error) {
 	if o.Broker.FS == nil {
 		o.Broker.FS = vfs.OS()
+	}
+	if o.Broker.Log == nil {
+		o.Broker.Log = slog.New(slog.DiscardHandler)
 	}
 	n := &Node{}
 	if err := n.start(ctx, o); err != nil {
@@ -58,18 +66,10 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err := vfs.MakeDir(vfs.OS(), control); err != nil {
 		return fmt.Errorf("control directory: %w", err)
 	}
-	group, err := consensus.Open(ctx, consensus.Options{Dir: control,
-		NodeID: o.Broker.NodeID, ClusterID: o.ClusterID, Log: loglevel.Of(o.Broker.Log).Logger("mortise.consensus")})
-	if err != nil {
+	if err := n.takeSeat(ctx, &o, control); err != nil {
 		return err
 	}
-	n.group = group
-	if group.Image().ClusterID == "" { // a new cluster: its id is decided first
-		if err := group.Ready(ctx); err != nil {
-			return fmt.Errorf("new cluster: %w", err)
-		}
-	}
-	o.Broker.Control, o.Broker.Registrar = group, group
+	var err error
 	if o.Broker.LogDirs, err = logDirs(&o); err != nil {
 		return err
 	}
@@ -84,6 +84,30 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	}
 	n.broker = b
 	return b.Start(ctx)
+}
+
+// takeSeat opens the way to other nodes and the control plane, and waits until its
+// image is the cluster's: what a broker finds in it decides about its files.
+func (n *Node) takeSeat(ctx context.Context, o *Options, dir string) (err error) {
+	levels := loglevel.Of(o.Broker.Log)
+	log := levels.Logger("mortise.consensus")
+	if n.port, err = openPort(&o.Peer, o.Broker.NodeID, o.Broker.Net, levels.Logger("mortise.peer")); err != nil {
+		return err
+	}
+	n.group, err = consensus.Open(ctx, consensus.Options{Dir: dir, NodeID: o.Broker.NodeID, ClusterID: o.ClusterID,
+		Log: log, Port: n.port, Join: joinFrom(ctx, o.Peer.Join, log)})
+	if err != nil {
+		return err
+	}
+	if err := n.group.Current(ctx); err != nil {
+		return fmt.Errorf("control plane: %w", err)
+	}
+	o.Broker.Control, o.Broker.Registrar = n.group, n.group
+	if n.port != nil {
+		o.Broker.Registrar = atPeer{n.group, n.port.Advertised()}
+		log.Info("peer port", "address", n.port.Addr(), "advertised", n.port.Advertised())
+	}
+	return nil
 }
 
 // logDirs are the log directories by their absolute paths, which is how clients name
@@ -127,6 +151,14 @@ func (n *Node) Addr(listener string) net.Addr { return n.broker.Addr(listener) }
 // AdminAddr is the address of the admin listener; nil: there is none.
 func (n *Node) AdminAddr() net.Addr { return n.broker.AdminAddr() }
 
+// PeerAddr is the address of the peer port; nil: the node stays alone.
+func (n *Node) PeerAddr() net.Addr {
+	if n.port == nil {
+		return nil
+	}
+	return n.port.Addr()
+}
+
 // Control is the seat in the control plane.
 func (n *Node) Control() meta.Control { return n.group }
 
@@ -146,6 +178,9 @@ func (n *Node) Close(ctx context.Context) error {
 	}
 	if n.group != nil {
 		errs = append(errs, n.group.Close())
+	}
+	if n.port != nil {
+		errs = append(errs, n.port.Close())
 	}
 	if n.lock != nil {
 		errs = append(errs, n.lock.Close())

@@ -72,8 +72,11 @@ type Group struct {
 	leadership chan bool   // the newest answer for Leadership
 	leads      atomic.Bool // this node decides, and its image is complete
 
-	ready chan struct{} // closed when the image was the cluster's for the first time
-	quit  chan struct{}
+	alone  bool          // at the start this node was the only voter
+	ready  chan struct{} // closed when the image was the cluster's for the first time
+	barred chan struct{} // closed when this node may not take part; then why says why
+	why    error
+	quit   chan struct{}
 
 	mu      sync.Mutex
 	closed  bool           // guarded by mu
@@ -98,7 +101,7 @@ func Open(ctx context.Context, o Options) (*Group, error) {
 	}
 	g := &Group{options: o, store: s, machine: newMachine(),
 		leading: make(chan bool, 8), led: make(chan bool, 1), leadership: make(chan bool, 1),
-		ready: make(chan struct{}), quit: make(chan struct{}), joining: make(chan struct{}, 1)}
+		ready: make(chan struct{}), barred: make(chan struct{}), quit: make(chan struct{}), joining: make(chan struct{}, 1)}
 	if err := g.start(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -111,15 +114,15 @@ func (g *Group) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	alone := votesAlone(members, g.serverID())
-	if err := g.machine.replay(g.store, members, alone); err != nil {
+	g.alone = votesAlone(members, g.serverID())
+	if err := g.machine.replay(g.store, members, g.alone); err != nil {
 		return err
 	}
 	known, err := raft.HasExistingState(g.store.logs, g.store.stable, g.store.snapshots)
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, g.store.dir, err)
 	}
-	if err := g.checkSelf(ctx, members, known, alone); err != nil {
+	if err := g.checkSelf(ctx, members, known); err != nil {
 		return err
 	}
 	g.seat = g.newSeat()
@@ -130,7 +133,7 @@ func (g *Group) start(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("begin control log: %w", err), g.seat.Close())
 		}
 		g.machine.StoreConfiguration(0, self)
-		alone = true
+		g.alone = true
 	}
 	if g.raft, err = raft.NewRaft(c, g.machine, g.store.logs, g.store.stable, g.store.snapshots, g.seat); err != nil {
 		return errors.Join(fmt.Errorf("start control log: %w", err), g.seat.Close())
@@ -139,7 +142,7 @@ func (g *Group) start(ctx context.Context) error {
 	g.answerCalls()
 	g.running.Add(2)
 	go g.hear()
-	go g.lead(alone)
+	go g.lead()
 	return nil
 }
 
@@ -147,7 +150,7 @@ func (g *Group) start(ctx context.Context) error {
 // cluster that it shall be of; one that is new is let in. It comes before raft starts:
 // a stranger would stand for election, at the cost of a term in the log and lines that
 // say nothing of the cause, and a voter that lost its disk would vote a second time.
-func (g *Group) checkSelf(ctx context.Context, members raft.Configuration, known, alone bool) error {
+func (g *Group) checkSelf(ctx context.Context, members raft.Configuration, known bool) error {
 	id := g.Image().ClusterID
 	if id != "" && g.options.ClusterID != "" && id != g.options.ClusterID {
 		return fmt.Errorf("the control log in %s belongs to cluster %s, but the config says %s", g.store.dir, id, g.options.ClusterID)
@@ -156,7 +159,7 @@ func (g *Group) checkSelf(ctx context.Context, members raft.Configuration, known
 		port.SetCluster(id)
 	}
 	switch {
-	case g.options.Join != nil && alone:
+	case g.options.Join != nil && g.alone:
 		return g.checkNeighbours(ctx)
 	case g.options.Join != nil && !isMember(members, g.serverID()):
 		return g.join(ctx, !known)
@@ -188,11 +191,22 @@ func (g *Group) config() *raft.Config {
 	return c
 }
 
+// Current waits until Image is the cluster's, with its id. That of a lone voter is so
+// from the start, but for the very first one.
+func (g *Group) Current(ctx context.Context) error {
+	if g.alone && g.Image().ClusterID != "" {
+		return nil
+	}
+	return g.Ready(ctx)
+}
+
 // Ready waits until this node takes part in decisions and the cluster has an id.
 func (g *Group) Ready(ctx context.Context) error {
 	select {
 	case <-g.ready:
 		return nil
+	case <-g.barred:
+		return g.why
 	case <-g.quit:
 		return kafka.ErrNotController.Err("")
 	case <-ctx.Done():
@@ -229,8 +243,9 @@ func (g *Group) await(ctx context.Context, ask func() raft.Future) error {
 	}
 }
 
-// Close ends the seat in order. Calls that wait get an error. A long log is
-// turned into a snapshot first, so that the next start is fast.
+// Close ends the seat in order. Calls that wait get an error. A leader hands its
+// leadership on, so that the others need not miss it first; a long log is turned into a
+// snapshot, so that the next start is fast.
 func (g *Group) Close() error {
 	g.closing.Do(func() {
 		g.mu.Lock()
@@ -238,13 +253,18 @@ func (g *Group) Close() error {
 		g.mu.Unlock()
 		close(g.quit)
 		var errs []error
+		if g.raft.State() == raft.Leader && !votesAlone(*g.machine.members.Load(), g.serverID()) {
+			if err := g.raft.LeadershipTransfer().Error(); err != nil { // it takes a timeout of an election at most
+				g.options.Log.Info("control: the leadership was not handed on", "error", err)
+			}
+		}
+		g.running.Wait() // before the end of raft, which forgets whom it owes an answer
 		if g.raft.LastIndex()-g.snapshotIndex() >= closeSnapshot {
 			if err := g.raft.Snapshot().Error(); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
 				errs = append(errs, fmt.Errorf("control snapshot: %w", err))
 			}
 		}
 		errs = append(errs, g.raft.Shutdown().Error())
-		g.running.Wait()
 		errs = append(errs, g.store.noteReached(g.machine.applied.Load()), g.store.close())
 		g.closeErr = errors.Join(errs...)
 	})

@@ -33,10 +33,16 @@ func level(l hclog.Level) slog.Level {
 	}
 }
 
-// ordinary are warnings that every start of a lone voter gives.
+// ordinary are warnings that every start of a lone voter gives, and errors of raft that
+// only say that another node is not there. What follows from that (a lost leadership,
+// an election) is told as well.
 func ordinary(msg string) bool {
 	switch msg {
-	case "heartbeat timeout reached, starting election", "no known peers, aborting election", "unable to get address for server, using fallback address":
+	case "heartbeat timeout reached, starting election", "no known peers, aborting election",
+		"failed to decode incoming command", "failed to flush response",
+		"failed to heartbeat to", "failed to appendEntries to", "failed to pipeline appendEntries", "failed to start pipeline replication to",
+		"failed to make requestVote RPC", "failed to make requestPreVote RPC", "failed to get previous log", "failed to send snapshot to", "peer has newer term, stopping replication", "failed to contact",
+		"rejecting vote request since we have a leader", "rejecting pre-vote request since we have a leader":
 		return true
 	}
 	return false

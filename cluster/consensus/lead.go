@@ -59,19 +59,23 @@ func (g *Group) hear() {
 
 // lead makes a lone voter leader at once and sees to what a new leader does: its image
 // becomes complete, a new cluster gets its id. It is the owner of ready.
-func (g *Group) lead(alone bool) {
+func (g *Group) lead() {
 	defer g.running.Done()
 	once := sync.OnceFunc(func() { close(g.ready) })
-	current := alone // the image has everything that was decided before this term
-	if alone {
+	current := g.alone // the image has everything that was decided before this term
+	if g.alone {
 		if err := g.seat.standNow(g.serverAddress()); err != nil {
 			g.options.Log.Info("control: the election waits for its timeout", "error", err)
 		}
 	} else if g.enter() {
 		go func() {
 			defer g.running.Done()
-			if g.follow() {
+			switch err := g.follow(); {
+			case err == nil:
 				once()
+			case isFinal(err):
+				g.why = err
+				close(g.barred)
 			}
 		}()
 	}
@@ -134,7 +138,7 @@ func (g *Group) begin() bool {
 }
 
 // follow brings the image of a member up to that of the leader for the first time.
-func (g *Group) follow() bool {
+func (g *Group) follow() error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
@@ -144,5 +148,5 @@ func (g *Group) follow() bool {
 		case <-ctx.Done():
 		}
 	}()
-	return g.CatchUp(ctx) == nil
+	return g.CatchUp(ctx)
 }

@@ -169,7 +169,9 @@ func (s *streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.C
 type byID struct{}
 
 // ServerAddr implements raft.ServerAddressProvider.
-func (byID) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) { return raft.ServerAddress(id), nil }
+func (byID) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
+	return raft.ServerAddress(id), nil
+}
 
 // addressOf is the peer address of a node.
 func (g *Group) addressOf(id kafka.BrokerID) (string, bool) {

@@ -18,6 +18,9 @@ import (
 	"github.com/mortisemq/mortise/sdk/storage"
 )
 
+// startWait bounds a start; a node that joins waits for its cluster.
+const startWait = 60 * time.Second
+
 // listenerName is the one client listener.
 const listenerName = "PLAINTEXT"
 
@@ -28,7 +31,10 @@ type Options struct {
 	ClusterID string         // empty: a random one
 	DataDir   string         // empty: a temporary one
 	Address   string         // of the client listener; empty: a free port of 127.0.0.1
-	Static    config.Static  // Kafka's broker keys
+	Peer      string         // address of the peer port; empty: the node stays alone
+	Join      []string       // peer addresses of a cluster to join
+	Rack      string
+	Static    config.Static // Kafka's broker keys
 	Retention storage.Retention
 	Admin     bool // with the admin listener
 	Plugins   broker.Plugins
@@ -73,19 +79,25 @@ func Start(t testing.TB, o Options) *Node {
 // start starts a node in the present directory.
 func (n *Node) start() {
 	n.t.Helper()
-	o := cluster.Options{DataDir: n.options.DataDir, ClusterID: n.options.ClusterID, Broker: broker.Options{
-		NodeID: n.options.NodeID, Log: n.options.Log, Static: n.options.Static, Retention: n.options.Retention,
+	o := cluster.Options{DataDir: n.options.DataDir, ClusterID: n.options.ClusterID,
+		Peer: cluster.PeerOptions{Listen: n.options.Peer, Join: n.options.Join}}
+	o.Broker = broker.Options{NodeID: n.options.NodeID, Rack: n.options.Rack, Log: n.options.Log, Static: n.options.Static, Retention: n.options.Retention,
 		Plugins: n.options.Plugins, Security: n.options.Security,
-		Listeners: []broker.Listener{{Name: listenerName, Address: n.options.Address, SASL: n.options.SASL}}}}
+		Listeners: []broker.Listener{{Name: listenerName, Address: n.options.Address, SASL: n.options.SASL}}}
 	if n.options.Admin {
 		o.Broker.AdminAddress = "127.0.0.1:0"
 	}
-	node, err := cluster.Start(context.Background(), o)
+	ctx, stop := context.WithTimeout(context.Background(), startWait)
+	defer stop()
+	node, err := cluster.Start(ctx, o)
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	n.node = node
 	n.options.Address = node.Addr(listenerName).String() // the same port after a restart
+	if n.options.Peer != "" {
+		n.options.Peer = node.PeerAddr().String()
+	}
 }
 
 // Stop ends the node in order.
@@ -120,6 +132,15 @@ func (n *Node) Kill() {
 	n.options.DataDir = killed
 	n.start()
 }
+
+// ID is the node's id.
+func (n *Node) ID() kafka.BrokerID { return n.options.NodeID }
+
+// PeerAddr is the address of the peer port; empty: the node stays alone.
+func (n *Node) PeerAddr() string { return n.options.Peer }
+
+// Running says whether the node is up.
+func (n *Node) Running() bool { return n.node != nil }
 
 // Addr is the address of the client listener.
 func (n *Node) Addr() string { return n.options.Address }
