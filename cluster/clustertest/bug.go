@@ -1,0 +1,63 @@
+package clustertest
+
+import (
+	"github.com/mortisemq/mortise/cluster/metadata"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/replicatest"
+)
+
+// plant makes the bugs that are the deciders', by changing what they are asked.
+func (c *control) plant(img *meta.Image, command metadata.Command) {
+	switch q := command.(type) {
+	case *metadata.AlterISR:
+		if c.w.bug == replicatest.IgnoreISREpoch {
+			forgetEpochs(img, q)
+		}
+	case *metadata.CreateTopics:
+		if c.w.bug == replicatest.ElectAnybody {
+			q.Topics[0].Configs[meta.UncleanElectionConfig] = "true"
+		}
+	}
+}
+
+// lie has a broker that stopped without order say something else.
+func (c *control) lie(n *node, q *metadata.RegisterBroker) {
+	b, known := c.latest().Broker(n.id)
+	if !known {
+		return
+	}
+	switch c.w.bug {
+	case replicatest.KeepUncleanEligible:
+		n.propose(&metadata.FenceBroker{ID: n.id, Epoch: b.Epoch}, func(metadata.Result, bool) {})
+		fallthrough
+	case replicatest.IgnoreUncleanShutdown:
+		q.CleanShutdown, q.PreviousEpoch = true, b.Epoch
+	}
+}
+
+// forgetEpochs makes a request for an ISR look as if it came from whom it may.
+func forgetEpochs(img *meta.Image, q *metadata.AlterISR) {
+	for i := range q.Changes {
+		change := &q.Changes[i]
+		t, ok := img.TopicByID(change.Topic)
+		if !ok || int(change.Partition) >= len(t.Partitions) {
+			continue
+		}
+		p := &t.Partitions[change.Partition]
+		b, known := img.Broker(p.Leader)
+		if p.Leader == kafka.NoBroker || !known {
+			continue
+		}
+		q.From, q.Epoch = p.Leader, b.Epoch
+		change.LeaderEpoch, change.PartitionEpoch = p.LeaderEpoch, p.PartitionEpoch
+		leads := false
+		for k := range change.ISR {
+			change.ISR[k].Epoch = -1
+			leads = leads || change.ISR[k].ID == p.Leader
+		}
+		if !leads {
+			change.ISR = append(change.ISR, metadata.ISRReplica{ID: p.Leader, Epoch: -1})
+		}
+	}
+}

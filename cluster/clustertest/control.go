@@ -1,0 +1,281 @@
+package clustertest
+
+import (
+	"time"
+
+	"github.com/mortisemq/mortise/cluster/metadata"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+)
+
+// The times of the control log.
+const (
+	electAfter  = time.Second
+	watchEvery  = 250 * time.Millisecond
+	sessionTime = 9 * time.Second
+	noHost      = -1
+	agreeWithin = 5 * time.Millisecond // the most that a decision takes to be agreed on
+)
+
+// control is the control log: a list of decisions that all nodes see in one order. It
+// is linearizable, as raft makes it, but slow at times; it loses its leader, and with
+// it decisions that were under way; and answers get lost.
+type control struct {
+	w      *world
+	voters []int
+	images []*meta.Image // by index; 0 is the empty one
+	leader int           // host; noHost: none
+	term   int
+	sick   time.Duration // since when the leader can't decide; 0: it can
+	slow   time.Duration // added to each decision, as the most
+
+	open     []*proposal                          // of the present term, in order
+	lastSeen map[kafka.BrokerID]time.Duration     // by the present leader
+	leaving  map[kafka.BrokerID]bool              // in controlled shutdown
+	fencing  map[kafka.BrokerID]kafka.BrokerEpoch // asked for, not decided
+	ping     map[kafka.BrokerID]time.Duration     // when a silent node is looked at; gossip's part
+}
+
+// proposal is a decision under way.
+type proposal struct {
+	term    int
+	command metadata.Command
+	decided func(metadata.Result, int)
+}
+
+func newControl(w *world, nodes int) *control {
+	c := &control{w: w, images: []*meta.Image{meta.Empty("")}, leader: noHost}
+	for i := range min(nodes, 3) {
+		c.voters = append(c.voters, i)
+	}
+	return c
+}
+
+// begin makes the cluster and its first leader.
+func (c *control) begin() {
+	c.elect()
+	c.append(&metadata.Bootstrap{ClusterID: "simulated"})
+	c.watch()
+}
+
+// latest is the newest image there is.
+func (c *control) latest() *meta.Image { return c.images[len(c.images)-1] }
+
+// healthy reports whether a host could decide: it runs and reaches a majority.
+func (c *control) healthy(host int) bool {
+	if host == noHost {
+		return false
+	}
+	n := 0
+	for _, v := range c.voters {
+		node := c.w.nodes[v]
+		if node.replicas != nil && !node.paused && c.w.net.reaches(host, v) {
+			n++
+		} else if v == host {
+			return false
+		}
+	}
+	return n > len(c.voters)/2
+}
+
+// watch elects a new leader when the present one can't decide for a while, tells nodes
+// what they missed, and looks at sessions.
+func (c *control) watch() {
+	c.w.after(watchEvery, c.watch)
+	switch {
+	case c.healthy(c.leader):
+		c.sick = 0
+		c.spread()
+		c.sessions()
+	case c.sick == 0:
+		c.sick = c.w.now
+	case c.w.now-c.sick > electAfter:
+		c.elect()
+	}
+}
+
+// elect chooses a leader among those who could decide. What the one before had under
+// way is decided or not, in its order.
+func (c *control) elect() {
+	var could []int
+	for _, v := range c.voters {
+		if c.healthy(v) {
+			could = append(could, v)
+		}
+	}
+	if len(could) == 0 {
+		return
+	}
+	c.term++
+	c.leader, c.sick = could[c.w.rand.IntN(len(could))], 0
+	c.w.note("control: node %d decides, term %d", c.leader, c.term)
+	c.lastSeen = map[kafka.BrokerID]time.Duration{}
+	c.fencing, c.ping = map[kafka.BrokerID]kafka.BrokerEpoch{}, map[kafka.BrokerID]time.Duration{}
+	c.leaving = map[kafka.BrokerID]bool{}
+	for i := range c.w.nodes {
+		c.lastSeen[kafka.BrokerID(i)] = c.w.now
+	}
+	kept := c.open[:min(len(c.open), c.w.rand.IntN(len(c.open)+1))]
+	c.open = nil
+	for _, p := range kept {
+		c.append(p.command) // nobody is told
+	}
+}
+
+// propose asks the leader to decide. done tells the outcome, ok false: it is not
+// known.
+func (c *control) propose(from int, command metadata.Command, done func(metadata.Result, int, bool)) {
+	type decided struct {
+		result metadata.Result
+		index  int
+	}
+	leader := c.leader
+	if leader == noHost {
+		inc, _ := c.w.up(from)
+		c.w.after(retryAfter, func() { c.w.runOn(from, inc, func() { done(metadata.Result{}, 0, false) }) })
+		return
+	}
+	c.w.net.call(from, leader, controlTimeout, func(reply func(any)) {
+		if c.leader != leader {
+			reply(nil)
+			return
+		}
+		c.decide(command, func(r metadata.Result, index int) {
+			if c.w.calm || !c.w.chance(50) { // else the answer is lost
+				reply(decided{r, index})
+			}
+		})
+	}, func(answer any, ok bool) {
+		d, is := answer.(decided)
+		done(d.result, d.index, ok && is)
+	})
+}
+
+// decide has a command agreed on after a while, unless the leader is lost meanwhile.
+func (c *control) decide(command metadata.Command, decided func(metadata.Result, int)) {
+	p := &proposal{c.term, command, decided}
+	c.open = append(c.open, p)
+	delay := c.w.between(time.Millisecond, agreeWithin)
+	if c.slow > 0 {
+		delay += c.w.between(0, c.slow)
+	}
+	c.w.after(delay, c.agree)
+}
+
+// agree decides what is under way, in its order.
+func (c *control) agree() {
+	if !c.healthy(c.leader) {
+		return // the next agree, or the next leader
+	}
+	open := c.open
+	c.open = nil
+	for _, p := range open {
+		r := c.append(p.command)
+		p.decided(r, len(c.images)-1)
+	}
+	c.spread()
+}
+
+// append makes the next image. It is one for all nodes: applying is deterministic.
+func (c *control) append(command metadata.Command) metadata.Result {
+	old := c.latest()
+	c.plant(old, command)
+	next, result := metadata.Apply(old, uint64(len(c.images)), command)
+	c.images = append(c.images, next)
+	c.w.note("control %d: %T %+v", len(c.images)-1, command, command)
+	c.w.image.check(old, next)
+	return result
+}
+
+// spread tells every node the newest index.
+func (c *control) spread() {
+	index := len(c.images) - 1
+	for _, n := range c.w.nodes {
+		if n.replicas == nil || n.index >= index {
+			continue
+		}
+		inc := n.incarnation
+		c.w.net.deliver(c.leader, n.host, func() { n.run(inc, func() { n.learn(index) }) })
+	}
+}
+
+// heartbeat is a node's sign of life; stale is told whether the cluster knows another
+// process of it.
+func (c *control) heartbeat(n *node, told func(stale bool)) {
+	leader := c.leader
+	if leader == noHost {
+		return
+	}
+	id, epoch := n.id, n.epoch
+	c.w.net.call(n.host, leader, heartbeatEvery, func(reply func(any)) {
+		if c.leader != leader {
+			return
+		}
+		b, known := c.latest().Broker(id)
+		if !known || b.Epoch != epoch {
+			reply(true)
+			return
+		}
+		c.lastSeen[id] = c.w.now
+		delete(c.ping, id)
+		if b.Fenced && n.index > 0 {
+			c.decide(&metadata.UnfenceBroker{ID: id, Epoch: epoch}, func(metadata.Result, int) {})
+		}
+		reply(false)
+	}, func(answer any, ok bool) {
+		if ok && answer != nil {
+			told(answer.(bool))
+		}
+	})
+}
+
+// sessions fences whom the leader has not heard of for too long, or whose process is
+// found dead: gossip suspects it, and its port refuses.
+func (c *control) sessions() {
+	for _, n := range c.w.nodes {
+		b, known := c.latest().Broker(n.id)
+		if !known || b.Fenced || c.fencing[n.id] == b.Epoch {
+			continue
+		}
+		silent := c.w.now - c.lastSeen[n.id]
+		dead := n.replicas == nil && c.w.net.reaches(c.leader, n.host)
+		if dead && c.ping[n.id] == 0 {
+			c.ping[n.id] = c.w.now + c.w.between(300*time.Millisecond, 3*time.Second)
+		}
+		if silent > sessionTime || dead && c.w.now > c.ping[n.id] {
+			c.w.note("control: node %d is silent for %v", n.id, silent)
+			c.fencing[n.id] = b.Epoch
+			delete(c.ping, n.id)
+			id := n.id
+			c.decide(&metadata.FenceBroker{ID: id, Epoch: b.Epoch}, func(metadata.Result, int) { delete(c.fencing, id) })
+		}
+	}
+}
+
+// shutdown asks that a node's leaders move, until nothing is left that somebody else
+// could lead, or tries are used up.
+func (c *control) shutdown(n *node, tries int, then func()) {
+	if tries == 0 {
+		then()
+		return
+	}
+	n.propose(&metadata.BeginShutdown{ID: n.id, Epoch: n.epoch}, func(_ metadata.Result, ok bool) {
+		if ok && !c.leads(n.id) {
+			then()
+			return
+		}
+		n.later(retryAfter, func() { c.shutdown(n, tries-1, then) })
+	})
+}
+
+// leads reports whether a broker leads anything.
+func (c *control) leads(id kafka.BrokerID) bool {
+	for t := range c.latest().Topics() {
+		for i := range t.Partitions {
+			if t.Partitions[i].Leader == id {
+				return true
+			}
+		}
+	}
+	return false
+}

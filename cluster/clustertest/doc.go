@@ -1,0 +1,29 @@
+// Package clustertest simulates a cluster in one goroutine: nodes with disks in memory,
+// a network, a control log and clients, all moved by one loop of events in a time of
+// its own, with one source of chance. One seed is one run, whatever the machine.
+//
+// It owns the world around the replicas: time, messages, faults, the control log, the
+// clients, and the checkers. What is real in it is the code that decides:
+// cluster/metadata and core/meta for the cluster's state, and the replicas of
+// core/replicatest. It must not know how a replica works inside.
+//
+// The control log is a simulated one: linearizable, as raft makes it, but slow at
+// times; it loses its leader and decisions that were under way, and answers get lost.
+//
+// The contract that the checkers hold the cluster to, as long as elections are clean:
+//
+//   - What was acknowledged with acks=all is never lost, and nothing is there twice
+//     that an idempotent producer sent once.
+//   - Below a high watermark that anybody had, every replica has the same bytes.
+//   - A high watermark does not go back while a process runs, nor the end of a
+//     partition as a reader sees it.
+//   - An epoch has one leader, the ISR is within the replicas, images only go forward.
+//   - After the last fault everything is in sync again in a bounded time.
+//
+// Any number of processes may be killed, cut off, paused or slowed down; one replica at
+// a time may lose what was not on its disk, or its disk.
+//
+// A run that failed is told by its seed:
+//
+//	go test ./cluster/clustertest -run Seeds -seed 1234 -story -v
+package clustertest

@@ -1,0 +1,231 @@
+package clustertest
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/record"
+	"github.com/mortisemq/mortise/core/replicatest"
+)
+
+// history is what was ever committed, and the checkers of it: what one replica has
+// below its high watermark every other one has, or will have, byte for byte.
+type history struct {
+	w          *world
+	partitions map[meta.PartitionID]*committed
+	order      []meta.PartitionID // of partitions, for checks at the end
+	looked     []map[meta.PartitionID]*look
+	seen       int // batches
+}
+
+// committed is one partition's batches below a high watermark that somebody had.
+type committed struct {
+	name    string
+	batches []record.Batch
+	end     kafka.Offset
+	acked   []ack
+	loose   bool // unclean elections are allowed: records may be lost
+}
+
+// ack is an acknowledged batch.
+type ack struct {
+	token int64 // the batch's timestamp
+	base  kafka.Offset
+}
+
+// look is how far a process's replica was looked at.
+type look struct {
+	checked, hw kafka.Offset
+}
+
+func newHistory(w *world) *history {
+	return &history{w: w, partitions: map[meta.PartitionID]*committed{}}
+}
+
+// of is a partition's history.
+func (h *history) of(id meta.PartitionID) *committed {
+	c := h.partitions[id]
+	if c == nil {
+		c = &committed{name: "?"}
+		if t, ok := h.w.control.latest().TopicByID(id.Topic); ok {
+			c.name = kafka.TopicPartition{Topic: t.Name, Partition: id.Partition}.String()
+			c.loose = h.w.topics.loose(t.Name)
+		}
+		h.partitions[id] = c
+		h.order = append(h.order, id)
+	}
+	return c
+}
+
+// ended forgets a process.
+func (h *history) ended(n *node) {
+	if n.host < len(h.looked) {
+		h.looked[n.host] = nil
+	}
+}
+
+// look checks a process's replicas as far as they have moved.
+func (h *history) look(n *node) {
+	for len(h.looked) <= n.host {
+		h.looked = append(h.looked, nil)
+	}
+	if h.looked[n.host] == nil {
+		h.looked[n.host] = map[meta.PartitionID]*look{}
+	}
+	held := n.replicas.Held()
+	if looked := h.looked[n.host]; len(looked) > len(held) { // one has moved away
+		maps.DeleteFunc(looked, func(id meta.PartitionID, _ *look) bool { return !slices.Contains(held, id) })
+	}
+	for _, id := range held {
+		s, ok := n.replicas.State(id)
+		if !ok || s.Failed {
+			continue
+		}
+		l := h.looked[n.host][id]
+		if l == nil {
+			l = &look{}
+			h.looked[n.host][id] = l
+		}
+		h.replica(n, id, l, s)
+	}
+}
+
+// replica checks one replica of a process.
+func (h *history) replica(n *node, id meta.PartitionID, l *look, s replicatest.State) {
+	c := h.of(id)
+	if c.loose {
+		return
+	}
+	if s.HighWatermark < l.hw {
+		h.w.fail("high watermark: %s on node %d goes back from %d to %d", c.name, n.id, l.hw, s.HighWatermark)
+	}
+	if s.HighWatermark > s.End {
+		h.w.fail("high watermark: %s on node %d: %d is beyond the end %d", c.name, n.id, s.HighWatermark, s.End)
+	}
+	l.hw = s.HighWatermark
+	if s.Leading {
+		at := leadership{id, s.Epoch}
+		if leader, ok := h.w.image.leaders[at]; ok && leader != n.id {
+			h.w.fail("leadership: node %d leads %s in epoch %d, which is node %d's", n.id, c.name, s.Epoch, leader)
+		}
+	}
+	if l.checked >= s.HighWatermark {
+		return
+	}
+	batches, err := n.replicas.Batches(id, l.checked, s.HighWatermark)
+	if err != nil {
+		h.w.fail("read %s on node %d: %v", c.name, n.id, err)
+		return
+	}
+	l.checked = s.HighWatermark
+	for _, b := range batches {
+		h.see(c, b, int(n.id))
+	}
+}
+
+// see is a batch below somebody's high watermark.
+func (h *history) see(c *committed, b record.Batch, on int) {
+	if c.loose {
+		return
+	}
+	if b.BaseOffset() == c.end {
+		c.batches = append(c.batches, bytes.Clone(b))
+		c.end = b.NextOffset()
+		h.seen++
+		return
+	}
+	i, found := slices.BinarySearchFunc(c.batches, b.BaseOffset(), func(b record.Batch, at kafka.Offset) int { return int(b.BaseOffset() - at) })
+	switch {
+	case b.BaseOffset() > c.end:
+		h.w.fail("committed: %s on %d: a batch at %d, the history ends at %d", c.name, on, b.BaseOffset(), c.end)
+	case !found:
+		h.w.fail("committed: %s on %d: a batch at %d, where none begins", c.name, on, b.BaseOffset())
+	case !bytes.Equal(c.batches[i], b):
+		h.w.fail("committed: %s on %d: offset %d is batch %d of epoch %d, it was batch %d of epoch %d",
+			c.name, on, b.BaseOffset(), b.BaseTimestamp(), b.LeaderEpoch(), c.batches[i].BaseTimestamp(), c.batches[i].LeaderEpoch())
+	}
+}
+
+// acknowledged is a batch that a producer was told is safe.
+func (h *history) acknowledged(id meta.PartitionID, token int64, base kafka.Offset) {
+	c := h.of(id)
+	c.acked = append(c.acked, ack{token, base})
+	h.w.acked++
+	h.lost(c, c.acked[len(c.acked)-1])
+}
+
+// lost checks that an acknowledged batch is committed where its producer was told.
+// The leader's high watermark had passed it before it answered, and was looked at.
+func (h *history) lost(c *committed, a ack) {
+	if c.loose {
+		return
+	}
+	i, found := slices.BinarySearchFunc(c.batches, a.base, func(b record.Batch, at kafka.Offset) int { return int(b.BaseOffset() - at) })
+	if !found || c.batches[i].BaseTimestamp() != a.token {
+		h.w.fail("acknowledged: %s: batch %d was acknowledged at offset %d and is not committed there", c.name, a.token, a.base)
+	}
+}
+
+// final checks the logs of all replicas when all is well: everything that was ever
+// committed is there, everything that was acknowledged, and no batch of an idempotent
+// producer twice or out of order.
+func (h *history) final() {
+	img := h.w.control.latest()
+	for _, id := range h.order {
+		t, ok := img.TopicByID(id.Topic)
+		if !ok || int(id.Partition) >= len(t.Partitions) {
+			continue // deleted
+		}
+		c := h.partitions[id]
+		var first []record.Batch
+		for k, r := range t.Partitions[id.Partition].Replicas {
+			log := h.whole(c, id, h.w.nodes[r])
+			if k == 0 {
+				first = log
+			} else if !slices.EqualFunc(first, log, func(a, b record.Batch) bool { return bytes.Equal(a, b) }) {
+				h.w.fail("logs: %s differs between replicas %v", c.name, t.Partitions[id.Partition].Replicas)
+			}
+		}
+		if c.loose {
+			continue
+		}
+		if len(first) < len(c.batches) || !slices.EqualFunc(first[:len(c.batches)], c.batches, func(a, b record.Batch) bool { return bytes.Equal(a, b) }) {
+			h.w.fail("committed: %s: the log of %d batches is not what was committed, %d batches", c.name, len(first), len(c.batches))
+		}
+		h.sequences(c, first)
+	}
+}
+
+// whole is a replica's whole log.
+func (h *history) whole(c *committed, id meta.PartitionID, n *node) []record.Batch {
+	s, _ := n.state(id)
+	batches, err := n.replicas.Batches(id, s.Start, s.End)
+	if err != nil {
+		h.w.fail("read %s on node %d: %v", c.name, n.id, err)
+	}
+	all := make([]record.Batch, len(batches))
+	for i, b := range batches {
+		all[i] = b
+	}
+	return all
+}
+
+// sequences checks that each idempotent producer's batches follow each other.
+func (h *history) sequences(c *committed, log []record.Batch) {
+	next := map[kafka.ProducerID]int32{}
+	for _, b := range log {
+		id := b.ProducerID()
+		if id < 0 {
+			continue
+		}
+		want, known := next[id]
+		if known && b.BaseSequence() != want || !known && b.BaseSequence() != 0 {
+			h.w.fail("idempotence: %s: producer %d's sequence %d at offset %d, want %d", c.name, id, b.BaseSequence(), b.BaseOffset(), want)
+			return
+		}
+		next[id] = b.LastSequence() + 1
+	}
+}

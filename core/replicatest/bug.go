@@ -1,0 +1,59 @@
+package replicatest
+
+// Bug is a mistake that is made on purpose, so that a test can show that the checkers
+// of a simulation find it.
+type Bug uint8
+
+// The bugs.
+const (
+	NoBug Bug = iota
+	// SkipTruncation: a follower does not say which epoch its log ends in, so that it
+	// is never told to cut off what its leader does not have (KIP-101, KIP-595).
+	SkipTruncation
+	// TruncateToHighWatermark: a new follower cuts its log to its own high watermark,
+	// which is late (what KIP-101 did away with).
+	TruncateToHighWatermark
+	// TrustHighWatermark: a new leader takes everything that it has for committed.
+	TrustHighWatermark
+	// AckBeforeISR: a producer is answered as soon as the leader has its batch.
+	AckBeforeISR
+	// JoinWithoutCatchingUp: a leader asks for every replica that it hears of.
+	JoinWithoutCatchingUp
+	// ShrinkBeforeCommit: a leader counts without a lagging follower before the cluster
+	// has agreed to that (KIP-497).
+	ShrinkBeforeCommit
+	// IgnoreMinISR: a leader commits although fewer than min.insync.replicas are in
+	// sync (KIP-966).
+	IgnoreMinISR
+	// IgnoreBrokerEpoch: a leader does not say of which start of a follower it speaks
+	// (KIP-903).
+	IgnoreBrokerEpoch
+	// IgnoreISREpoch: the cluster changes an ISR without comparing epochs.
+	IgnoreISREpoch
+	// IgnoreUncleanShutdown: a broker says that it stopped in order when it did not.
+	IgnoreUncleanShutdown
+	// KeepUncleanEligible: a broker that stopped without order stays in the ELR.
+	KeepUncleanEligible
+	// ElectAnybody: a replica that is not in sync is elected when none that is is alive.
+	ElectAnybody
+	// IgnoreDuplicates: a leader appends a batch that an idempotent producer repeats.
+	IgnoreDuplicates
+	// StopWithoutSync: a broker that stops in order leaves records in the page cache.
+	StopWithoutSync
+)
+
+// String is the bug's name in tests.
+func (b Bug) String() string {
+	return [...]string{"none", "skip truncation", "truncate to high watermark", "trust high watermark", "ack before ISR",
+		"join without catching up", "shrink before commit", "ignore min ISR", "ignore broker epoch", "ignore ISR epoch",
+		"ignore unclean shutdown", "keep unclean eligible", "elect anybody", "ignore duplicates", "stop without sync"}[b]
+}
+
+// Bugs are all of them.
+func Bugs() []Bug {
+	var all []Bug
+	for b := SkipTruncation; b <= StopWithoutSync; b++ {
+		all = append(all, b)
+	}
+	return all
+}
