@@ -1,42 +1,34 @@
-package broker
+package broker_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/mortisemq/mortise/core/brokertest"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
-func TestStateOfPartitions(t *testing.T) {
-	for _, c := range []struct {
-		replicas, isr, min int
-		want               partitionState
-	}{
-		{3, 3, 2, partitionState{}},
-		{3, 2, 2, partitionState{underReplicated: true, atMinISR: true}},
-		{3, 1, 2, partitionState{underReplicated: true, underMinISR: true}},
-		{1, 1, 2, partitionState{atMinISR: true}}, // it can't have more
-		{1, 0, 1, partitionState{underReplicated: true, underMinISR: true}},
-	} {
-		if got := stateOf(make([]kafka.BrokerID, c.replicas), make([]kafka.BrokerID, c.isr), c.min); got != c.want {
-			t.Errorf("%d of %d in sync, at least %d: %+v, want %+v", c.isr, c.replicas, c.min, got, c.want)
+// replicas of brokers.
+func replicas(ids ...kafka.BrokerID) []kafka.BrokerID { return ids }
+
+// TestAcksAllIsOneRoundTrip: what three brokers have is acknowledged at once, not with
+// the followers' next poll, and everybody has it.
+func TestAcksAllIsOneRoundTrip(t *testing.T) {
+	brokers, _ := brokertest.StartMany(t, 3, brokertest.Options{})
+	brokers[0].AssignTopic("t", map[string]string{"min.insync.replicas": "3"}, replicas(1, 2, 3), replicas(2, 3, 1), replicas(3, 1, 2))
+	c := brokers[0].Client(kgo.DefaultProduceTopic("t"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	begin := time.Now()
+	for i := range 60 {
+		r := &kgo.Record{Partition: int32(i % 3), Value: fmt.Appendf(nil, "%d", i)}
+		if err := c.ProduceSync(ctx, r).FirstErr(); err != nil {
+			t.Fatalf("record %d after %v: %v", i, time.Since(begin), err)
 		}
 	}
-}
-
-// One scrape asks for each metric by itself, and must not walk over all partitions
-// each time.
-func TestOneCountServesAScrape(t *testing.T) {
-	now, counts := time.Unix(0, 0), 0
-	c := &ledCounter{now: func() time.Time { return now }, count: func() ledCounts { counts++; return ledCounts{led: counts} }}
-	for range 4 {
-		c.get()
-	}
-	if counts != 1 {
-		t.Errorf("%d counts in one moment, want 1", counts)
-	}
-	now = now.Add(ledFresh)
-	if got := c.get(); got.led != 2 {
-		t.Errorf("a moment later it is count %d, want the second", got.led)
-	}
+	t.Logf("60 acks in %v", time.Since(begin))
 }

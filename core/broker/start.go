@@ -85,7 +85,7 @@ func (b *Broker) recover(ctx context.Context) error {
 	b.followers = b.newFollowers()
 	c := b.config()
 	b.roles = reconcile.New(reconcile.Options{Self: o.NodeID, Control: o.Control, FS: o.FS, Dirs: dirs,
-		Purgatory: b.purgatory, Config: b.resolver, Files: b.files,
+		Purgatory: b.purgatory, Config: b.resolver, Files: b.files, Followers: b.followers,
 		Producers: commitlog.NewProducerBudget(0, o.Metrics),
 		Clock:     o.Clock, Log: b.log("reconcile"), Metrics: o.Metrics, RecoveryThreads: c.NumRecoveryThreadsPerDataDir})
 	b.shown.roles.Store(b.roles)
