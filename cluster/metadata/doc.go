@@ -7,7 +7,8 @@
 // every node; a node that is caught up from a snapshot has the same image as one
 // that saw every command.
 //
-// It owns the commands, their encoding and the encoding of a snapshot.
+// It owns the commands, their encoding, that of their results, which travel to the
+// node that asked, and the encoding of a snapshot.
 //
 // # Encoding
 //
@@ -28,7 +29,8 @@
 //
 // with one CBOR item per broker, feature, config, topic, access rule and plugin, their counts in the
 // header, each kind in the order of its names: an image has exactly one
-// encoding, so two images are equal when their snapshots are. The writer holds
+// encoding, so two images are equal when their snapshots are. A result is one byte of
+// version and one CBOR item. The writer holds
 // one item at a time in memory, whatever the cluster's size. Fields are numbered
 // maps: a field may be added, a number is never used again. An unknown field,
 // kind or version is an error, because a node that skipped it would no longer
@@ -45,13 +47,23 @@
 // without CleanShutdown). Files that came from another cluster may hold later epochs
 // than this one gave: epochs then go beyond those (LaterEpochs).
 //
-// Kafka's epochs rise at a clean start too, but for another reason: there the
-// controller moves leaders away when a broker stops and back when it starts, and
-// each move is an election. With replication this will be the same here, because
-// elections raise epochs. Raising them for a lone replica as well would be safe and
-// useless: one change per topic in the control log and one epoch file per partition
-// (3 s for 10,000) at every start, and a refresh of metadata in every client.
+// Elections raise epochs too: when a broker stops, its leaders move away. What a lone
+// broker has does not move, so a clean start of it changes nothing: to raise epochs
+// there would be safe and useless, one change per topic in the control log and one
+// epoch file per partition (3 s for 10,000) at every start, and a refresh of metadata
+// in every client.
+//
+// # Brokers and replicas
+//
+// What becomes of partitions is decided by meta.Draft and meta.Partition.Next, as in
+// every decider. Commands about brokers name the registration that they mean by its
+// epoch; one that came too late changes nothing. The scenarios in testdata tell the
+// rules.
 //
 // Cost: a topic of one partition on three brokers is about 45 bytes of command
-// and of snapshot. Applying costs what is touched, not what there is.
+// and of snapshot. Applying costs what is touched, not what there is; but a broker
+// that is fenced, stops or starts uncleanly costs a walk over all partitions and a
+// copy of the topics that change: 20 ms for 100,000 partitions in 1,000 topics, 70 ms
+// in 100,000, of which 3,000 change (BenchmarkBrokerGoes). A change of one ISR copies
+// the partitions of its topic: 10 µs, and 0.2 ms for one of 10,000 partitions.
 package metadata

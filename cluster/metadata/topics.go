@@ -32,7 +32,7 @@ func (m *machine) createTopics(c *CreateTopics) []meta.TopicResult {
 		assignment := t.Assignment
 		if assignment == nil {
 			if placer == nil {
-				placer = m.placer(c.Seed, kafka.NoBroker)
+				placer = m.placer(c.Seed, nil)
 			}
 			assignment = place(placer, int(t.PartitionCount), int(t.ReplicationFactor))
 		}
@@ -61,7 +61,7 @@ func (m *machine) createPartitions(c *CreatePartitions) []*kafka.Error {
 		old, _ := m.old.Topic(g.Topic)
 		assignment := g.Assignment
 		if assignment == nil {
-			last := old.Partitions[len(old.Partitions)-1].Replicas[0]
+			last := old.Partitions[len(old.Partitions)-1].Replicas
 			assignment = place(m.placer(c.Seed, last), int(g.Count)-len(old.Partitions), len(old.Partitions[0].Replicas))
 		}
 		m.edit().PutTopic(&meta.Topic{Name: old.Name, ID: old.ID, Partitions: m.partitions(old.Partitions, assignment)})
@@ -85,11 +85,12 @@ func (m *machine) deleteTopics(c *DeleteTopics) []*kafka.Error {
 	return errs
 }
 
-// placer makes a placer for the registered brokers.
-func (m *machine) placer(seed uint64, last kafka.BrokerID) *placement.Placer {
+// placer makes a placer for the registered brokers. One that wants to stop counts as
+// fenced: it is taken last and does not lead.
+func (m *machine) placer(seed uint64, last []kafka.BrokerID) *placement.Placer {
 	var brokers []placement.Broker
 	for b := range m.old.Brokers() {
-		brokers = append(brokers, placement.Broker{ID: b.ID, Fenced: b.Fenced})
+		brokers = append(brokers, placement.Broker{ID: b.ID, Rack: b.Rack, Fenced: !b.Active()})
 	}
 	return placement.New(brokers, seed, last)
 }

@@ -8,9 +8,11 @@
 // It owns the striping. It must not know why partitions are made, nor check a
 // request: meta.Image.CheckNewTopic has done that before.
 //
-// The rule is Kafka's (StripedReplicaPlacer), for now without racks: brokers in
-// a row, a random place to start, one step further for each partition, and a new
-// shuffle of the row once every place has been used, so that two partitions
-// seldom have the same set of followers. Brokers that are fenced come last and
-// never lead.
+// The rule is Kafka's (StripedReplicaPlacer): racks in a row and in each its brokers
+// in a row, a random place to start, one step further for each partition, and a new
+// shuffle of all rows once there were as many partitions as brokers, so that two
+// partitions seldom have the same set of followers. Replicas go to one rack after
+// the other, so racks count more than an even load of brokers. Brokers that are
+// fenced come last in their racks and never lead. One thing is not Kafka's: the rows
+// skip a step where otherwise the same broker of a rack would lead again and again.
 package placement

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,84 +11,101 @@ import (
 // Broker is a broker that may hold replicas.
 type Broker struct {
 	ID     kafka.BrokerID
-	Fenced bool // may hold replicas when the others don't suffice; never leads
+	Rack   string // brokers without one are in one rack together
+	Fenced bool   // may hold replicas when the others don't suffice; never leads
 }
 
 // Placer hands out replica lists, one partition after the other. It belongs to
 // one goroutine.
 type Placer struct {
-	unfenced, fenced []kafka.BrokerID
-	random           generator
-	start            int // where in unfenced the next partition begins
-	used             int // partitions since the last shuffle
+	racks             []*rack
+	unfenced, brokers int // in all racks
+	random            generator
+	start             int // the rack that the next partition begins with
+	used              int // partitions since the last shuffle
 }
 
-// New makes a placer for the brokers, in any order. last is the leader of the
+// New makes a placer for the brokers, in any order. last are the replicas of the
 // partition before the first new one, so that a growing topic goes on where it
-// stopped; kafka.NoBroker: start anywhere.
-func New(brokers []Broker, seed uint64, last kafka.BrokerID) *Placer {
-	p := &Placer{random: generator(seed)}
+// stopped; nil: start anywhere.
+func New(brokers []Broker, seed uint64, last []kafka.BrokerID) *Placer {
+	p := &Placer{random: generator(seed), brokers: len(brokers)}
 	for _, b := range brokers {
-		if b.Fenced {
-			p.fenced = append(p.fenced, b.ID)
-		} else {
-			p.unfenced = append(p.unfenced, b.ID)
+		p.rack(b.Rack).add(b)
+		if !b.Fenced {
+			p.unfenced++
 		}
 	}
-	slices.Sort(p.unfenced)
-	slices.Sort(p.fenced)
-	if at := slices.Index(p.unfenced, last); at >= 0 {
-		p.start = at + 1
-	} else if len(p.unfenced) > 0 {
-		p.start = p.random.below(len(p.unfenced))
+	slices.SortFunc(p.racks, func(a, b *rack) int { return cmp.Compare(a.name, b.name) })
+	for _, r := range p.racks {
+		r.begin(last, &p.random)
+	}
+	if len(p.racks) > 1 {
+		p.start = p.random.below(len(p.racks))
+	}
+	if len(last) > 0 {
+		if at := slices.IndexFunc(p.racks, func(r *rack) bool { return r.has(last[0]) }); at >= 0 {
+			p.start = at + 1
+		}
 	}
 	return p
+}
+
+// rack finds or makes the rack of the name.
+func (p *Placer) rack(name string) *rack {
+	if n := slices.IndexFunc(p.racks, func(r *rack) bool { return r.name == name }); n >= 0 {
+		return p.racks[n]
+	}
+	p.racks = append(p.racks, &rack{name: name})
+	return p.racks[len(p.racks)-1]
 }
 
 // Next is the replica list of the next partition; the first one leads. The
 // caller has checked that 0 < factor ≤ brokers and that one is not fenced.
 func (p *Placer) Next(factor int) []kafka.BrokerID {
-	if all := len(p.unfenced) + len(p.fenced); factor <= 0 || factor > all || len(p.unfenced) == 0 {
-		panic(fmt.Sprintf("BUG: %d replicas on %d brokers, %d of them not fenced", factor, all, len(p.unfenced)))
+	if factor <= 0 || factor > p.brokers || p.unfenced == 0 {
+		panic(fmt.Sprintf("BUG: %d replicas on %d brokers, %d of them not fenced", factor, p.brokers, p.unfenced))
 	}
-	if p.used == len(p.unfenced) && len(p.unfenced) > 1 {
-		p.random.shuffle(p.unfenced)
-		p.random.shuffle(p.fenced)
-		p.used = 0
+	if p.used == p.unfenced && p.unfenced > 1 {
+		p.shuffle()
 	}
-	replicas := make([]kafka.BrokerID, 0, factor)
-	for n := 0; n < len(p.unfenced) && len(replicas) < factor; n++ {
-		replicas = append(replicas, p.unfenced[(p.start+n)%len(p.unfenced)])
+	leads := p.start
+	for len(p.at(leads).unfenced) == 0 {
+		leads++
 	}
-	for n := 0; len(replicas) < factor; n++ {
-		replicas = append(replicas, p.fenced[(p.start+n)%len(p.fenced)])
+	replicas := append(make([]kafka.BrokerID, 0, factor), p.at(leads).next())
+	passed := false // the leader's rack in the first round: it has given one
+	for n := p.start; len(replicas) < factor; n++ {
+		r := p.at(n)
+		switch {
+		case r == p.at(leads) && !passed:
+			passed = true
+		case r.left() > 0:
+			replicas = append(replicas, r.next())
+		}
+	}
+	for _, r := range p.racks {
+		r.turn()
 	}
 	p.start++
 	p.used++
+	if p.start%len(p.racks) == 0 {
+		for _, r := range p.racks {
+			r.skip(min(factor, len(p.racks)))
+		}
+	}
 	return replicas
 }
 
-// generator is SplitMix64 (Steele, Lea, Flood 2014). The standard library does
-// not promise that its bounded numbers stay the same from release to release.
-type generator uint64
+// at is a rack by its place in the row, which goes round.
+func (p *Placer) at(n int) *rack { return p.racks[n%len(p.racks)] }
 
-// next is the next 64 random bits.
-func (g *generator) next() uint64 {
-	*g += 0x9e3779b97f4a7c15
-	z := uint64(*g)
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-// below is a number in [0, n). The bias of the remainder, n/2⁶⁴, does not matter
-// for placing replicas.
-func (g *generator) below(n int) int { return int(g.next() % uint64(n)) }
-
-// shuffle puts ids in a random order.
-func (g *generator) shuffle(ids []kafka.BrokerID) {
-	for i := len(ids) - 1; i > 0; i-- {
-		j := g.below(i + 1)
-		ids[i], ids[j] = ids[j], ids[i]
+// shuffle makes a new order, so that the same lists do not come again.
+func (p *Placer) shuffle() {
+	shuffle(&p.random, p.racks)
+	for _, r := range p.racks {
+		shuffle(&p.random, r.unfenced)
+		shuffle(&p.random, r.fenced)
 	}
+	p.used = 0
 }

@@ -43,7 +43,7 @@ func (d *Draft) Configure(r Resource, values map[string]string) {
 	switch r.Type {
 	case ResourceTopic:
 		if t, ok := d.old.Topic(r.Name); ok {
-			d.updateTopic(t.ID, concerned, func(*Partition, *PartitionChange) {})
+			d.updateTopic(d.latest(t), concerned, func(*Partition, *PartitionChange) {})
 		}
 	case ResourceBroker:
 		d.update(concerned, func(*Partition, *PartitionChange) {})

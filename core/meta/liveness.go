@@ -52,7 +52,7 @@ func (d *Draft) BeginShutdown(id kafka.BrokerID, epoch kafka.BrokerEpoch) *kafka
 		d.setState(id, false, true)
 	}
 	for t := range d.old.Topics() {
-		t = d.topic(t.ID)
+		t = d.latest(t)
 		for n := range t.Partitions {
 			p := &t.Partitions[n]
 			if !slices.Contains(p.ISR, id) {
