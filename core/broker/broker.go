@@ -11,6 +11,7 @@ import (
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/admin"
+	"github.com/mortisemq/mortise/core/internal/alterpartition"
 	"github.com/mortisemq/mortise/core/internal/api"
 	"github.com/mortisemq/mortise/core/internal/compaction"
 	"github.com/mortisemq/mortise/core/internal/coordinator"
@@ -23,7 +24,6 @@ import (
 	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/internal/server"
 	"github.com/mortisemq/mortise/core/internal/throttle"
-	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
 )
@@ -51,6 +51,7 @@ type Broker struct {
 	levels   *loglevel.Levels
 	state    atomic.Int32
 	shown    shown
+	epoch    atomic.Int64 // of the registration that counts; 0: none yet
 
 	// Set by Start, in this order; nil: not reached.
 	adminListener net.Listener
@@ -59,11 +60,11 @@ type Broker struct {
 	files         *commitlog.Files
 	purgatory     *purgatory.Purgatory
 	followers     *fetcher.Manager
+	asker         *alterpartition.Sender
 	roles         *reconcile.Roles
 	moves         *future.Mover
 	groups        *coordinator.Coordinator
 	listeners     []net.Listener // as Options.Listeners
-	epoch         kafka.BrokerEpoch
 	plugins       *plugins
 	authorizer    *security.Authorizer
 	ruleWatch     func() // ends the watching of the cluster's rules

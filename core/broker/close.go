@@ -32,6 +32,9 @@ func (b *Broker) Close(ctx context.Context) error {
 	if b.followers != nil {
 		b.followers.Close()
 	}
+	if b.asker != nil {
+		b.asker.Close()
+	}
 	if b.moves != nil {
 		b.moves.Close()
 	}
@@ -39,7 +42,7 @@ func (b *Broker) Close(ctx context.Context) error {
 		note("logs", b.roles.Close(true))
 	}
 	if b.dirs != nil {
-		note("log directories", b.dirs.Close(was == stateRunning, b.epoch))
+		note("log directories", b.dirs.Close(was == stateRunning, b.registration()))
 	}
 	if b.admin != nil {
 		note("admin listener", b.admin.Shutdown(ctx))

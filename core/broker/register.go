@@ -25,14 +25,27 @@ func (b *Broker) register(ctx context.Context) error {
 	}
 	r.CleanShutdown, r.PreviousEpoch = lastShutdown(b.dirs.Dirs())
 	b.inspectLogs(&r)
-	if b.epoch, err = b.options.Registrar.RegisterBroker(ctx, r); err != nil {
+	epoch, err := b.options.Registrar.RegisterBroker(ctx, r)
+	if err != nil {
 		return fmt.Errorf("register broker %d: %w", b.options.NodeID, err)
 	}
+	b.Registered(epoch)
 	if err := b.roles.WaitApplied(ctx, b.image().Index); err != nil {
 		return fmt.Errorf("roles after registration: %w", err)
 	}
 	return nil
 }
+
+// Registered says by which registration the cluster knows the broker from now on:
+// whoever registers it again while it runs tells it so. Nothing of an earlier one is
+// listened to.
+func (b *Broker) Registered(epoch kafka.BrokerEpoch) {
+	b.epoch.Store(int64(epoch))
+	b.followers.SetEpoch(epoch)
+}
+
+// registration is the epoch of the registration that counts.
+func (b *Broker) registration() kafka.BrokerEpoch { return kafka.BrokerEpoch(b.epoch.Load()) }
 
 // lastShutdown says whether every directory was closed in order, and by which
 // registration. Directories of different registrations are not clean: one of them is

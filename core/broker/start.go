@@ -3,10 +3,12 @@ package broker
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/admin"
+	"github.com/mortisemq/mortise/core/internal/alterpartition"
 	"github.com/mortisemq/mortise/core/internal/api"
 	"github.com/mortisemq/mortise/core/internal/coordinator"
 	"github.com/mortisemq/mortise/core/internal/logdir"
@@ -36,7 +38,8 @@ func (b *Broker) Start(ctx context.Context) error {
 	}
 	b.startPlugins(ctx)
 	b.serve()
-	b.followers.Start(b.epoch)
+	b.followers.Start(b.registration())
+	b.asker.Watch(b.roles.All)
 	b.state.Store(int32(stateRunning))
 	b.logStart(recovered, b.options.Clock.Now().Sub(begin))
 	return nil
@@ -83,9 +86,12 @@ func (b *Broker) recover(ctx context.Context) error {
 	b.files = commitlog.NewFiles(b.fileHandles(), o.Metrics)
 	b.purgatory = purgatory.New(purgatory.Options{Clock: o.Clock})
 	b.followers = b.newFollowers()
+	lag := func() time.Duration { return time.Duration(b.config().Replication.LagTimeMaxMS) * time.Millisecond }
+	b.asker = alterpartition.New(alterpartition.Options{Self: o.NodeID, Epoch: b.registration, Cluster: o.Control, Lag: lag,
+		Clock: o.Clock, Log: b.log("alterpartition"), Metrics: o.Metrics})
 	c := b.config()
 	b.roles = reconcile.New(reconcile.Options{Self: o.NodeID, Control: o.Control, FS: o.FS, Dirs: dirs,
-		Purgatory: b.purgatory, Config: b.resolver, Files: b.files, Followers: b.followers,
+		Purgatory: b.purgatory, Config: b.resolver, Files: b.files, Followers: b.followers, ProposeISR: b.asker.Propose, Lag: lag,
 		Producers: commitlog.NewProducerBudget(0, o.Metrics),
 		Clock:     o.Clock, Log: b.log("reconcile"), Metrics: o.Metrics, RecoveryThreads: c.NumRecoveryThreadsPerDataDir})
 	b.shown.roles.Store(b.roles)
