@@ -133,7 +133,8 @@ func (g *Group) AllocateProducerIDs(ctx context.Context) (meta.ProducerIDBlock, 
 // is done again: the later registration replaces the one before.
 func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.BrokerEpoch, error) {
 	c := &metadata.RegisterBroker{ID: b.ID, Rack: b.Rack, LogDirs: b.LogDirs,
-		CleanShutdown: b.CleanShutdown, ProducerIDs: b.ProducerIDs, Peer: b.Peer, PreviousEpoch: b.PreviousEpoch}
+		CleanShutdown: b.CleanShutdown, ProducerIDs: b.ProducerIDs, Peer: b.Peer, PreviousEpoch: b.PreviousEpoch,
+		MinISR: b.MinISR, Unclean: b.Unclean}
 	for _, l := range b.LaterEpochs {
 		c.LaterEpochs = append(c.LaterEpochs, metadata.LogEpoch(l))
 	}

@@ -54,6 +54,8 @@ type RegisterBroker struct {
 
 	Peer          string            `cbor:"8,keyasint,omitempty"`
 	PreviousEpoch kafka.BrokerEpoch `cbor:"9,keyasint,omitempty"`
+	MinISR        int               `cbor:"10,keyasint,omitempty"`
+	Unclean       bool              `cbor:"11,keyasint,omitempty"`
 }
 
 // LogEpoch is meta.LogEpoch.

@@ -158,7 +158,8 @@ func (s *scenario) run(line string) {
 		ids, _ := strconv.ParseInt(w.keys["ids"], 10, 64)
 		r := s.apply(&RegisterBroker{ID: kafka.BrokerID(id), CleanShutdown: w.keys["clean"] != "no",
 			Endpoints:   []Endpoint{{Listener: "PLAINTEXT", Host: "b" + w.plain[0], Port: 9092}},
-			ProducerIDs: kafka.ProducerID(ids), LaterEpochs: w.epochs(), Rack: w.keys["rack"], PreviousEpoch: kafka.BrokerEpoch(w.number("previous", 0))})
+			ProducerIDs: kafka.ProducerID(ids), LaterEpochs: w.epochs(), Rack: w.keys["rack"], PreviousEpoch: kafka.BrokerEpoch(w.number("previous", 0)),
+			MinISR: w.number("min", 0), Unclean: w.keys["unclean"] == "yes"})
 		fmt.Fprintf(&s.out, "broker epoch %d\n", r.BrokerEpoch)
 	case "create":
 		c := &CreateTopics{Seed: uint64(w.number("seed", 0))}

@@ -20,6 +20,9 @@ func (b *Broker) register(ctx context.Context) error {
 		return err
 	}
 	r := meta.Registration{ID: b.options.NodeID, Rack: b.options.Rack, Endpoints: endpoints, Peer: b.options.Peer}
+	// What topics go by about which the image says nothing, an empty one too.
+	file := b.resolver.Topic(meta.Empty(""), "")
+	r.MinISR, r.Unclean = file.MinInsyncReplicas, file.UncleanLeaderElection
 	for _, d := range b.dirs.Dirs() {
 		r.LogDirs = append(r.LogDirs, d.ID)
 	}

@@ -89,8 +89,9 @@ func logKeys() []Key {
 		brokerKey("compression.gzip.level", Int, "-1", gzipLevel, "Default of compression.gzip.level."),
 		brokerKey("compression.lz4.level", Int, "9", between(1, 17), "Default of compression.lz4.level."),
 		brokerKey("compression.zstd.level", Int, "3", between(-131072, 22), "Default of compression.zstd.level."),
-		brokerKey("min.insync.replicas", Int, "1", atLeast(1), "Default of min.insync.replicas."),
-		brokerKey("unclean.leader.election.enable", Boolean, "false", nil, "Default of unclean.leader.election.enable."),
+		// The cluster goes by what a broker said when it registered.
+		restart(brokerKey("min.insync.replicas", Int, "1", atLeast(1), "Default of min.insync.replicas.")),
+		restart(brokerKey("unclean.leader.election.enable", Boolean, "false", nil, "Default of unclean.leader.election.enable.")),
 		brokerKey("log.local.retention.ms", Long, "-2", atLeast(-2), "Default of local.retention.ms."),
 		brokerKey("log.local.retention.bytes", Long, "-2", atLeast(-2), "Default of local.retention.bytes."),
 		brokerKey("log.remote.copy.lag.ms", Long, "0", atLeast(-1), "Default of remote.copy.lag.ms."),

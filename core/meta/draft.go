@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -58,6 +59,22 @@ func (d *Draft) broker(id kafka.BrokerID) (*Broker, bool) {
 		return b, b != nil
 	}
 	return d.old.Broker(id)
+}
+
+// everyBroker are the brokers as the draft has them, in no particular order.
+func (d *Draft) everyBroker() iter.Seq[*Broker] {
+	return func(yield func(*Broker) bool) {
+		for b := range d.old.Brokers() {
+			if _, changed := d.brokers[b.ID]; !changed && !yield(b) {
+				return
+			}
+		}
+		for _, b := range d.brokers {
+			if b != nil && !yield(b) {
+				return
+			}
+		}
+	}
 }
 
 // alive says whether a broker may be elected.

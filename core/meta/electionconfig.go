@@ -34,20 +34,33 @@ func (i *Image) TopicConfigText(topic, key string) string {
 func (d *Draft) Configure(r Resource, values map[string]string) {
 	before := d.config(r)
 	d.configs[r] = values
-	clear(d.rules)
-	d.lowest = 0
+	d.forgetRules()
 	if before[MinISRConfig] == values[MinISRConfig] && before[UncleanElectionConfig] == values[UncleanElectionConfig] {
 		return
 	}
-	concerned := func(p *Partition) bool { return len(p.ELR) > 0 || p.Leader == kafka.NoBroker }
 	switch r.Type {
 	case ResourceTopic:
 		if t, ok := d.old.Topic(r.Name); ok {
-			d.updateTopic(d.latest(t), concerned, func(*Partition, *PartitionChange) {})
+			d.updateTopic(d.latest(t), goesByRules, asRuled)
 		}
 	case ResourceBroker:
-		d.update(concerned, func(*Partition, *PartitionChange) {})
+		d.lookAgain()
 	}
+}
+
+// lookAgain draws the consequences of other rules for all topics.
+func (d *Draft) lookAgain() { d.update(goesByRules, asRuled) }
+
+// goesByRules says whether other rules may change a partition.
+func goesByRules(p *Partition) bool { return len(p.ELR) > 0 || p.Leader == kafka.NoBroker }
+
+// asRuled asks for nothing beside what the rules ask for.
+func asRuled(*Partition, *PartitionChange) {}
+
+// forgetRules is for when configs or brokers changed.
+func (d *Draft) forgetRules() {
+	clear(d.rules)
+	d.lowest = 0
 }
 
 // config is the config of a resource as the draft has it.
@@ -71,32 +84,56 @@ func (d *Draft) rulesOf(t *Topic) topicRules {
 	if r, ok := d.rules[t.ID]; ok {
 		return r
 	}
-	r := topicRules{unclean: strings.EqualFold(strings.TrimSpace(d.text(t.Name, UncleanElectionConfig)), "true")}
+	var r topicRules
 	if own := d.config(Resource{ResourceTopic, t.Name})[MinISRConfig]; own != "" {
 		r.minISR = atLeastOne(own)
 	} else {
 		r.minISR = d.lowestMinISR()
+	}
+	if text := d.text(t.Name, UncleanElectionConfig); text != "" {
+		r.unclean = strings.EqualFold(strings.TrimSpace(text), "true")
+	} else {
+		r.unclean = d.everybodyUnclean()
 	}
 	d.rules[t.ID] = r
 	return r
 }
 
 // lowestMinISR is the least that a broker may take for min.insync.replicas of a topic
-// that has none of its own. A broker's own config counts more than the cluster's, and
-// with a lower value records are acknowledged earlier: who is eligible must go by the
-// lowest. The settings files of brokers are not in the image; where they ask for more
-// than 1, fewer replicas than could be are eligible, which is safe.
+// that has none of its own: the broker's own config counts more than the cluster's,
+// and that more than its settings file. With a lower value records are acknowledged
+// earlier, so who is eligible must go by the lowest.
 func (d *Draft) lowestMinISR() int {
 	if d.lowest > 0 {
 		return d.lowest
 	}
-	d.lowest = atLeastOne(d.config(Resource{Type: ResourceBroker})[MinISRConfig])
-	for b := range d.old.Brokers() {
+	all := d.config(Resource{Type: ResourceBroker})[MinISRConfig]
+	for b := range d.everyBroker() {
+		n := max(b.MinISR, 1)
 		if own := d.config(Resource{ResourceBroker, strconv.Itoa(int(b.ID))})[MinISRConfig]; own != "" {
-			d.lowest = min(d.lowest, atLeastOne(own))
+			n = atLeastOne(own)
+		} else if all != "" {
+			n = atLeastOne(all)
+		}
+		if d.lowest == 0 || n < d.lowest {
+			d.lowest = n
 		}
 	}
+	d.lowest = max(d.lowest, 1)
 	return d.lowest
+}
+
+// everybodyUnclean says whether the settings files of all brokers allow unclean
+// elections.
+func (d *Draft) everybodyUnclean() bool {
+	all := false
+	for b := range d.everyBroker() {
+		if !b.Unclean {
+			return false
+		}
+		all = true
+	}
+	return all
 }
 
 // atLeastOne reads a checked config; what can't be read counts as 1, Kafka's default.

@@ -64,6 +64,11 @@ type Broker struct {
 	// and gets nothing new.
 	ShuttingDown bool
 	Peer         string // host:port where other nodes reach it; empty: it is alone
+
+	// What the broker's settings file says about elections, for topics about which
+	// the image says nothing.
+	MinISR  int  // min.insync.replicas; 0: not said, which is 1
+	Unclean bool // unclean.leader.election.enable
 }
 
 // Endpoint is an address that clients of one listener are told to use.

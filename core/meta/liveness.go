@@ -111,6 +111,5 @@ func (d *Draft) electLeaderless(id kafka.BrokerID) {
 	if d.old.Leaderless() == 0 && len(d.topics) == 0 {
 		return
 	}
-	d.update(func(p *Partition) bool { return p.Leader == kafka.NoBroker && slices.Contains(p.Replicas, id) },
-		func(*Partition, *PartitionChange) {})
+	d.update(func(p *Partition) bool { return p.Leader == kafka.NoBroker && slices.Contains(p.Replicas, id) }, asRuled)
 }

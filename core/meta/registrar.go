@@ -34,6 +34,11 @@ type Registration struct {
 	// that the directories are older than they should be: then it was not clean.
 	PreviousEpoch kafka.BrokerEpoch
 
+	// MinISR and Unclean are min.insync.replicas and unclean.leader.election.enable of
+	// its settings file. They stay as long as the registration.
+	MinISR  int
+	Unclean bool
+
 	// ProducerIDs is larger than every producer id in the broker's logs; 0: there
 	// is none. Ids that are handed out from now on are not smaller. Files that came
 	// from another cluster hold ids that this one did not hand out: a producer that
@@ -71,11 +76,17 @@ func (i *Image) Register(e *Edit, r *Registration, epoch kafka.BrokerEpoch) {
 		e.SetNextProducerID(r.ProducerIDs)
 	}
 	d, later := i.Draft(), r.laterEpochs()
+	before := d.lowestMinISR()
 	if !r.clean(i) {
 		d.brokers[r.ID] = nil // who it was can lead nothing
 		d.losesRecords(r.ID, later)
 	}
-	d.brokers[r.ID] = &Broker{ID: r.ID, Epoch: epoch, Rack: r.Rack, Endpoints: r.Endpoints, LogDirs: r.LogDirs, Peer: r.Peer}
+	d.brokers[r.ID] = &Broker{ID: r.ID, Epoch: epoch, Rack: r.Rack, Endpoints: r.Endpoints, LogDirs: r.LogDirs, Peer: r.Peer,
+		MinISR: r.MinISR, Unclean: r.Unclean}
+	d.forgetRules()
+	if d.lowestMinISR() < before {
+		d.lookAgain()
+	}
 	d.electLeaderless(r.ID)
 	for id, least := range later {
 		d.raiseEpoch(id, r.ID, least)
