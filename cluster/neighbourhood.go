@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,10 +32,13 @@ type neighbourhood struct {
 	group   *consensus.Group
 	session *session
 	log     *slog.Logger
+	keys    config.Replication
 
 	gossip *membership.Membership
 	loop   atomic.Pointer[controller.Loop] // nil: not yet
 	beater *controller.Beater              // nil until the broker has registered
+
+	leaving sync.WaitGroup
 }
 
 // meet begins to gossip and, when this node leads, to watch the others.
@@ -60,18 +64,18 @@ func meet(n *Node, o *Options, log func(name string) *slog.Logger) (*neighbourho
 	n.port.Handle(peer.KindGossip, func(context.Context, []byte) ([]byte, error) {
 		return []byte(gossip.Address().String()), nil
 	})
-	keys := config.NewResolver(o.Broker.Static).For(h.id).Broker(n.group.Image(), h.id).Replication
-	h.loop.Store(h.watch(&keys, &o.Peer))
+	h.keys = config.NewResolver(o.Broker.Static).For(h.id).Broker(n.group.Image(), h.id).Replication
+	h.loop.Store(h.watch(&o.Peer))
 	n.port.Handle(peer.KindHeartbeat, h.loop.Load().Answer)
 	return h, nil
 }
 
 // watch starts what runs while this node leads.
-func (h *neighbourhood) watch(keys *config.Replication, o *PeerOptions) *controller.Loop {
-	c := controller.Config{Self: h.id, SessionTimeout: milliseconds(keys.SessionTimeoutMS),
-		HeartbeatInterval: milliseconds(keys.HeartbeatIntervalMS), Voters: o.Voters, VoterReplaceAfter: o.VoterReplaceAfter}
-	if keys.AutoRebalance {
-		c.RebalanceInterval = milliseconds(keys.RebalanceIntervalMS)
+func (h *neighbourhood) watch(o *PeerOptions) *controller.Loop {
+	c := controller.Config{Self: h.id, SessionTimeout: milliseconds(h.keys.SessionTimeoutMS),
+		HeartbeatInterval: milliseconds(h.keys.HeartbeatIntervalMS), Voters: o.Voters, VoterReplaceAfter: o.VoterReplaceAfter}
+	if h.keys.AutoRebalance {
+		c.RebalanceInterval = milliseconds(h.keys.RebalanceIntervalMS)
 	}
 	return controller.Start(controller.Options{Config: c, Image: h.group.Image, Watch: h.group.Watch,
 		Leadership: h.group.Leadership(), Members: h.members, Propose: h.group.Propose, Change: h.change,
@@ -118,8 +122,8 @@ func (h *neighbourhood) ping(ctx context.Context, id kafka.BrokerID) error {
 
 // registered begins the heartbeats of the broker, and tells others where people find
 // this node (nil: nowhere).
-func (h *neighbourhood) registered(admin net.Addr, keys *config.Replication) error {
-	h.beater = controller.Beat(controller.BeaterOptions{ID: h.id, Interval: milliseconds(keys.HeartbeatIntervalMS),
+func (h *neighbourhood) registered(admin net.Addr) error {
+	h.beater = controller.Beat(controller.BeaterOptions{ID: h.id, Interval: milliseconds(h.keys.HeartbeatIntervalMS),
 		Epoch: h.session.Epoch, Applied: func() uint64 { return h.group.Image().Index }, Register: h.session.Again, Log: h.log,
 		Send: func(ctx context.Context, body []byte) ([]byte, error) {
 			return h.group.CallLeader(ctx, peer.KindHeartbeat, body)
@@ -159,9 +163,11 @@ func (h *neighbourhood) leave(ctx context.Context) {
 		}
 		cancel()
 	}
-	if err := h.gossip.Leave(ctx); err != nil {
-		h.log.Debug("gossip was not told", "error", err)
-	}
+	h.leaving.Go(func() { // the broker stops meanwhile
+		if err := h.gossip.Leave(ctx); err != nil {
+			h.log.Debug("gossip was not told", "error", err)
+		}
+	})
 }
 
 // drainTime is how long a stop may wait for others: half of what is left of ctx at most,
@@ -185,6 +191,7 @@ func othersServe(image *meta.Image, id kafka.BrokerID) bool {
 
 // close ends all of it.
 func (h *neighbourhood) close() error {
+	h.leaving.Wait()
 	if h.beater != nil {
 		h.beater.Close()
 	}

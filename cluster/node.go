@@ -39,6 +39,7 @@ type Node struct {
 	lock   io.Closer
 	port   *peer.Port // nil: it stays alone
 	group  *consensus.Group
+	others *neighbourhood // nil: it stays alone
 	broker *broker.Broker
 }
 
@@ -83,7 +84,10 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		return err
 	}
 	n.broker = b
-	return b.Start(ctx)
+	if err := b.Start(ctx); err != nil || n.others == nil {
+		return err
+	}
+	return n.others.registered(b.AdminAddr())
 }
 
 // takeSeat opens the way to other nodes and the control plane, and waits until its
@@ -106,6 +110,10 @@ func (n *Node) takeSeat(ctx context.Context, o *Options, dir string) (err error)
 	if n.port != nil {
 		o.Broker.Registrar = atPeer{n.group, n.port.Advertised()}
 		log.Info("peer port", "address", n.port.Addr(), "advertised", n.port.Advertised())
+		if n.others, err = meet(n, o, levels.Logger); err != nil {
+			return err
+		}
+		o.Broker.Registrar, o.Broker.Neighbours = n.others.session, n.others
 	}
 	return nil
 }
@@ -173,8 +181,14 @@ func (n *Node) Reconfigure(static config.Static) (pending []string) {
 // flushed. It may be called once.
 func (n *Node) Close(ctx context.Context) error {
 	var errs []error
+	if n.others != nil {
+		n.others.leave(ctx)
+	}
 	if n.broker != nil {
 		errs = append(errs, n.broker.Close(ctx))
+	}
+	if n.others != nil {
+		errs = append(errs, n.others.close())
 	}
 	if n.group != nil {
 		errs = append(errs, n.group.Close())

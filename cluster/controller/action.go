@@ -18,6 +18,7 @@ type Action interface {
 type Decide struct {
 	Broker  kafka.BrokerID // NoBroker: about partitions
 	Command metadata.Command
+	Why     string // for people
 }
 
 // Ping asks a node whether it is there; its end is Machine.Pong.
@@ -47,22 +48,22 @@ func (Ping) isAction()        {}
 func (VoterChange) isAction() {}
 
 // String is for logs.
-func (p Ping) String() string { return fmt.Sprintf("ping %d", p.ID) }
+func (p Ping) String() string { return fmt.Sprintf("ping broker %d", p.ID) }
 
 // String is for logs.
-func (c VoterChange) String() string { return fmt.Sprintf("%s %d", c.Kind, c.ID) }
+func (c VoterChange) String() string { return fmt.Sprintf("%s node %d", c.Kind, c.ID) }
 
 // String is for logs.
 func (d Decide) String() string {
 	switch c := d.Command.(type) {
 	case *metadata.FenceBroker:
-		return fmt.Sprintf("fence %d epoch %d", c.ID, c.Epoch)
+		return fmt.Sprintf("fence broker %d: %s", c.ID, d.Why)
 	case *metadata.UnfenceBroker:
-		return fmt.Sprintf("unfence %d epoch %d", c.ID, c.Epoch)
+		return fmt.Sprintf("unfence broker %d: %s", c.ID, d.Why)
 	case *metadata.BeginShutdown:
-		return fmt.Sprintf("begin shutdown of %d epoch %d", c.ID, c.Epoch)
+		return fmt.Sprintf("begin shutdown of broker %d: %s", c.ID, d.Why)
 	case *metadata.ElectLeaders:
-		return fmt.Sprintf("elect preferred leaders of %d partitions", len(c.Partitions))
+		return fmt.Sprintf("elect the preferred leaders of %d partitions", len(c.Partitions))
 	}
 	return fmt.Sprintf("%T", d.Command)
 }

@@ -36,7 +36,8 @@ type Loop struct {
 	options Options
 	log     *slog.Logger
 	beats   chan beat
-	look    chan struct{} // something outside has changed
+	asks    chan func(*Machine) // nil: this node does not lead
+	look    chan struct{}       // something outside has changed
 	ended   chan ended
 	pings   chan struct{} // a token for each that is under way
 	stop    context.CancelFunc
@@ -62,7 +63,7 @@ func Start(o Options) *Loop {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	l := &Loop{options: o, log: o.Log, beats: make(chan beat), look: make(chan struct{}, 1), ended: make(chan ended),
+	l := &Loop{options: o, log: o.Log, beats: make(chan beat), asks: make(chan func(*Machine)), look: make(chan struct{}, 1), ended: make(chan ended),
 		pings: make(chan struct{}, pingsMax), stop: stop, done: make(chan struct{})}
 	go l.run(ctx)
 	return l
@@ -98,6 +99,30 @@ func (l *Loop) Heartbeat(ctx context.Context, h Heartbeat) (Answer, error) {
 	return Answer{}, ErrNotLeading
 }
 
+// Ages is how long ago each broker was heard of. It is empty when this node does not
+// lead.
+func (l *Loop) Ages(ctx context.Context) map[kafka.BrokerID]time.Duration {
+	ages := map[kafka.BrokerID]time.Duration{}
+	asked := make(chan struct{})
+	ask := func(m *Machine) {
+		defer close(asked)
+		if m == nil {
+			return
+		}
+		now := time.Now()
+		for id, s := range m.sessions {
+			ages[id] = now.Sub(s.seen)
+		}
+	}
+	select {
+	case l.asks <- ask:
+		<-asked
+	case <-l.done:
+	case <-ctx.Done():
+	}
+	return ages
+}
+
 // Answer answers the bytes of a heartbeat, for the port between nodes.
 func (l *Loop) Answer(ctx context.Context, body []byte) ([]byte, error) {
 	var h Heartbeat
@@ -126,6 +151,8 @@ func (l *Loop) run(ctx context.Context) {
 			}
 		case b := <-l.beats:
 			close(b.answer)
+		case ask := <-l.asks:
+			ask(nil)
 		case <-l.look: // nobody's business now
 		}
 	}
@@ -156,6 +183,8 @@ func (l *Loop) lead(ctx context.Context) {
 		case b := <-l.beats:
 			m.Image(time.Now(), l.options.Image())
 			b.answer <- m.Heartbeat(time.Now(), b.Heartbeat)
+		case ask := <-l.asks:
+			ask(m)
 		case <-l.look:
 			l.news(ctx, m, false)
 		case e := <-l.ended:
@@ -232,7 +261,7 @@ func (l *Loop) end(m *Machine, e ended) {
 	case VoterChange:
 		m.Changed(now, a, e.err)
 	case Decide:
-		if _, ok := a.Command.(*metadata.FenceBroker); ok {
+		if _, ok := a.Command.(*metadata.FenceBroker); ok && a.Why != whyStops {
 			level = slog.LevelWarn
 		}
 		m.Decided(now, a, e.err)

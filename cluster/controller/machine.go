@@ -133,7 +133,7 @@ func (m *Machine) Decided(now time.Time, d Decide, err error) {
 }
 
 // decide wants a command about a broker; there is one at a time.
-func (m *Machine) decide(id kafka.BrokerID, s *session, c metadata.Command) {
+func (m *Machine) decide(id kafka.BrokerID, s *session, c metadata.Command, why string) {
 	s.deciding = true
-	m.actions = append(m.actions, Decide{Broker: id, Command: c})
+	m.actions = append(m.actions, Decide{Broker: id, Command: c, Why: why})
 }

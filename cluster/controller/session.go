@@ -70,34 +70,41 @@ func (m *Machine) judge(now time.Time, id kafka.BrokerID) {
 		return
 	}
 	if !s.deciding && !now.Before(s.retryAt) {
-		if c := m.verdict(now, b, s); c != nil {
-			m.decide(id, s, c)
+		if c, why := m.verdict(now, b, s); c != nil {
+			m.decide(id, s, c, why)
 		}
 	}
 	m.maybePing(now, b, s)
 }
 
-// verdict is the command that a broker's state asks for; nil: none.
-func (m *Machine) verdict(now time.Time, b *meta.Broker, s *session) metadata.Command {
+// Why a broker is fenced.
+const (
+	whySilent = "no heartbeat came in time"
+	whyMute   = "it does not answer"
+	whyStops  = "it stops"
+)
+
+// verdict is the command that a broker's state asks for, and why; nil: none.
+func (m *Machine) verdict(now time.Time, b *meta.Broker, s *session) (c metadata.Command, why string) {
 	fence := &metadata.FenceBroker{ID: b.ID, Epoch: b.Epoch}
 	silent := now.Sub(s.seen) >= m.config.SessionTimeout
 	switch {
 	case b.Fenced:
 		if silent || !s.heard || s.stopping || s.mute || s.applied < s.fencedAt {
-			return nil
+			return nil, ""
 		}
 		s.stopAgain = b.ShuttingDown
-		return &metadata.UnfenceBroker{ID: b.ID, Epoch: b.Epoch}
+		return &metadata.UnfenceBroker{ID: b.ID, Epoch: b.Epoch}, "it is heard of again"
 	case silent:
-		return fence
+		return fence, whySilent
 	case s.pings >= PingCount:
 		s.mute = true
-		return fence
+		return fence, whyMute
 	case s.stopping && b.ShuttingDown && m.mayStop(now, b, s):
-		return fence // it is told to stop, and nobody shall come to it any more
+		return fence, whyStops // it is told so, and nobody shall come to it any more
 	case (s.stopping || s.stopAgain && !b.ShuttingDown) && !now.Before(s.shutAt):
 		// Again and again: a partition may have found another in-sync replica.
-		return &metadata.BeginShutdown{ID: b.ID, Epoch: b.Epoch}
+		return &metadata.BeginShutdown{ID: b.ID, Epoch: b.Epoch}, "it leads what others could lead"
 	}
-	return nil
+	return nil, ""
 }

@@ -32,6 +32,7 @@ const (
 	KindQuorum    Kind = 5 // the state of the voters
 	KindHeartbeat Kind = 6 // a broker's session
 	KindMembers   Kind = 7 // a change of the members of the control plane
+	KindGossip    Kind = 8 // where does this node gossip
 )
 
 // request is a call on its way.
