@@ -158,6 +158,10 @@ func (s *Session) changed(now time.Time, f *follower, err error) {
 		s.rest(f, now, true)
 	case errors.As(err, &refused) && refused.Code == kafka.ErrKafkaStorageError: // its directory said why
 		s.o.Stats.Errors.Add(1)
+		if f.replica.Offline() == nil { // it is full, which passes
+			s.rest(f, now, false)
+			return
+		}
 		s.enter(f, failed)
 	default:
 		s.o.Stats.Errors.Add(1)

@@ -437,7 +437,7 @@ func TestDeadDiskCostsItsPartition(t *testing.T) {
 	if all := asks(s.fetch()); len(all) != 1 {
 		t.Fatalf("%+v", all)
 	}
-	a.refuse = kafka.ErrKafkaStorageError.Err("")
+	a.refuse, a.offline = kafka.ErrKafkaStorageError.Err(""), errors.New("no disk")
 	s.answer(9, 0, part{topic: topicA, hw: 1, records: batches(0, 2, 1)})
 	s.quiet()
 	if s.o.Stats.Failed.Load() != 2 {
@@ -446,6 +446,24 @@ func TestDeadDiskCostsItsPartition(t *testing.T) {
 	s.Close()
 	if st := s.o.Stats; st.Failed.Load() != 0 || st.Partitions.Load() != 0 || st.Lag.Load() != 0 {
 		t.Error("closed sessions are still counted")
+	}
+}
+
+// TestFullDiskPasses: a follower whose disk is full for a while goes on when it is not.
+func TestFullDiskPasses(t *testing.T) {
+	a := newLog(topicA, 0)
+	s := newScript(t, a)
+	s.fetch()
+	a.refuse = kafka.ErrKafkaStorageError.Err("")
+	s.answer(9, 0, part{topic: topicA, hw: 1, records: batches(0, 2, 1)})
+	s.quiet()
+	at, ok := s.Wake()
+	if !ok || s.o.Stats.Failed.Load() != 0 {
+		t.Fatalf("%d failed, a rest that ends: %v", s.o.Stats.Failed.Load(), ok)
+	}
+	a.refuse, s.now = nil, at
+	if all := asks(s.fetch()); len(all) != 1 || all[0].FetchOffset != 0 {
+		t.Fatalf("%+v", all)
 	}
 }
 
