@@ -50,6 +50,7 @@ type Options struct {
 	Security  broker.Security
 	Plugins   broker.Plugins
 	Rack      string
+	Racks     []string // of StartMany's brokers, in the place of Rack
 
 	Replication broker.Replication
 }
@@ -94,6 +95,9 @@ func StartMany(t testing.TB, n int, o Options) ([]*Broker, *vnet.Mem) {
 	var all []*Broker
 	for id := range n {
 		o.FS = vfs.NewMem()
+		if o.Racks != nil {
+			o.Rack = o.Racks[id]
+		}
 		host := fmt.Sprintf("broker%d", id+1)
 		b := &Broker{Control: control, ID: kafka.BrokerID(id + 1), t: t, options: o, net: network.Host(host), address: host + ":9092"}
 		b.run()
