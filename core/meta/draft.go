@@ -24,12 +24,16 @@ type Draft struct {
 
 	rules  map[kafka.TopicID]topicRules // what configs say, as far as asked for
 	lowest int                          // see lowestMinISR; 0: not looked up
+
+	isAlive, isLeaving func(kafka.BrokerID) bool // alive and leaving, made once for all changes
 }
 
 // Draft starts a decision about i.
 func (i *Image) Draft() *Draft {
-	return &Draft{old: i, topics: map[kafka.TopicID]*Topic{}, brokers: map[kafka.BrokerID]*Broker{},
+	d := &Draft{old: i, topics: map[kafka.TopicID]*Topic{}, brokers: map[kafka.BrokerID]*Broker{},
 		configs: map[Resource]map[string]string{}, rules: map[kafka.TopicID]topicRules{}}
+	d.isAlive, d.isLeaving = d.alive, d.leaving
+	return d
 }
 
 // Changed says whether the decision changes anything.
@@ -110,7 +114,7 @@ func (d *Draft) partition(id PartitionID) (*Topic, *Partition) {
 // change is a change of a partition of t that asks for nothing yet.
 func (d *Draft) change(t *Topic) PartitionChange {
 	r := d.rulesOf(t)
-	c := PartitionChange{Alive: d.alive, Leaving: d.leaving, MinISR: r.minISR}
+	c := PartitionChange{Alive: d.isAlive, Leaving: d.isLeaving, MinISR: r.minISR}
 	if r.unclean {
 		c.Election = ElectUnclean
 	}

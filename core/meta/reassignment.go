@@ -41,7 +41,8 @@ func (d *Draft) reassign(r *Reassignment) *kafka.Error {
 	if err := d.old.CheckReplicas(r.Replicas); err != nil {
 		return err
 	}
-	if now := len(without(p.Replicas, p.Adding...)); r.KeepFactor && len(r.Replicas) != now {
+	// Of a partition that moves the factor is that of where it goes.
+	if now := len(without(p.Replicas, p.Removing...)); r.KeepFactor && len(r.Replicas) != now {
 		return kafka.ErrInvalidReplicationFactor.Err(fmt.Sprintf("The replication factor is changed from %d to %d", now, len(r.Replicas)))
 	}
 	c := d.change(t)
