@@ -180,8 +180,11 @@ func (l *Log) markerAppended(m *producerstate.Marker, nowMS int64) error {
 // as it was, all else poisons it. Caller holds mu.
 func (l *Log) writeFailed(err error) error {
 	var w *segment.WriteError
-	if errors.As(err, &w) && !w.Undone {
-		return l.fail(err)
+	if errors.As(err, &w) {
+		if !w.Undone {
+			return l.fail(err)
+		}
+		l.fresh = true // a power failure may bring back what was undone: the next Sync must not pass it over
 	}
 	if IsTransient(err) {
 		return l.storageError(err)

@@ -3,6 +3,7 @@ package commitlog_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -208,4 +209,40 @@ func untilFull(r *rig) error {
 		return nil
 	}
 	return errors.New("the disk never filled up")
+}
+
+// TestUndoneWriteStaysUndone: a write that a full disk refused, and that was undone, does
+// not come back when the log was closed in order before the power failed.
+func TestUndoneWriteStaysUndone(t *testing.T) {
+	for seed := range uint64(40) {
+		disk := newMem(t)
+		disk.SetCapacity(9000)
+		r := newRig(disk, seed)
+		if err := r.open(false); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.append(idempotent), r.sync(), r.reopen(true)); err != nil {
+			t.Fatal(err)
+		}
+		used, err := disk.Usage("/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		disk.SetCapacity(int64(used.Total-used.Available) + 60) // less than a batch
+		if err := untilFull(r); err != nil {
+			t.Fatal(err)
+		}
+		disk.SetCapacity(0)
+		if err := r.log.Close(true); err != nil {
+			t.Fatal(err)
+		}
+		r.checkpoint()
+		r.fs = disk.Crash(vfs.CrashOptions{KeepUnsynced: 0.5, Rand: rand.New(rand.NewPCG(seed, 2))})
+		if err := r.open(true); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if got, err := walk(r.log); err != nil || !same(got, r.current) {
+			t.Fatalf("seed %d: read %s, %v; want %s", seed, describe(got), err, describe(r.current))
+		}
+	}
 }
