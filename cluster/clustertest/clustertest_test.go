@@ -17,14 +17,21 @@ var (
 
 func model(kafka.BrokerID, uint64) replicatest.Machine { return replicatest.NewModel() }
 
-func TestModelSeeds(t *testing.T) {
+func disk(kafka.BrokerID, uint64) replicatest.Machine { return replicatest.NewDisk() }
+
+func TestModelSeeds(t *testing.T) { run(t, model) }
+
+func TestDiskSeeds(t *testing.T) { run(t, disk) }
+
+// run runs the seeds that the flags say.
+func run(t *testing.T, machine func(kafka.BrokerID, uint64) replicatest.Machine) {
 	from, to := uint64(1), uint64(*seeds)
 	if *first != 0 {
 		from, to = *first, *first
 	}
 	var acked, seen, faults, images int
 	for seed := from; seed <= to; seed++ {
-		o := Options{Seed: seed, Machine: model}
+		o := Options{Seed: seed, Machine: machine}
 		if *story {
 			o.Trace = os.Stdout
 		}

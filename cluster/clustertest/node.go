@@ -87,11 +87,9 @@ func (n *node) later(d time.Duration, f func()) {
 func (n *node) start() {
 	n.incarnation++
 	n.epoch, n.waiting, n.proposals, n.asked, n.parked, n.stopping = 0, nil, nil, nil, nil, false
-	previous, clean := n.machine.CleanEpoch()
 	replicas, err := n.machine.Start(replicatest.Env{
 		ID: n.id, Now: n.now, LagMax: lagMax, Bug: n.w.bug,
-		ProposeISR: func(c meta.ISRChange) { n.proposals = append(n.proposals, c) },
-		Trace:      func(format string, args ...any) { n.note(format, args...) },
+		ProposeISR: func(c meta.ISRChange) { n.proposals = append(n.proposals, c) }, Trace: n.tell(),
 	})
 	if err != nil {
 		n.note("did not start: %v", err)
@@ -103,6 +101,7 @@ func (n *node) start() {
 		return
 	}
 	n.replicas = replicas
+	previous, clean := replicas.CleanEpoch()
 	n.note("started, clean %v", clean)
 	n.register(previous, clean)
 	n.later(tickEvery, n.tick)
@@ -236,6 +235,16 @@ func (n *node) serve(from kafka.BrokerID, body any, reply func(any)) {
 		reply(nil)
 		return
 	}
+	rest := n.parked[:0]
+	for _, p := range n.parked { // a leader answers what waits when the same follower comes again
+		if p.from == from {
+			waited, _ := n.replicas.Serve(p.from, p.body, true)
+			p.reply(waited)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	n.parked = rest
 	answer, ready := n.replicas.Serve(from, body, false)
 	if ready {
 		reply(answer)
@@ -352,6 +361,14 @@ func (n *node) unsettled() string {
 		return fmt.Sprintf("node %d has an old image", n.id)
 	}
 	return ""
+}
+
+// tell is where the process writes what it does; nil: nobody reads it.
+func (n *node) tell() func(line string) {
+	if n.w.trace == nil {
+		return nil
+	}
+	return func(line string) { fmt.Fprintf(n.w.trace, "%12v    node %d %s\n", n.w.now, n.id, line) }
 }
 
 func (n *node) note(format string, args ...any) {

@@ -52,6 +52,7 @@ func (p *producer) step() {
 // make builds the next batch. Its timestamp is its name in the whole run.
 func (p *producer) make() *outgoing {
 	p.w.tokens++
+	token := wallStart.UnixMilli() + p.w.tokens
 	o := record.PlainOptions(0)
 	if p.idempotent {
 		o.ProducerID, o.ProducerEpoch, o.BaseSequence = p.pid, 0, p.sequence
@@ -60,10 +61,10 @@ func (p *producer) make() *outgoing {
 	value := make([]byte, 1+p.w.rand.IntN(400))
 	n := 1 + p.w.rand.IntN(3)
 	for range n {
-		b.Append(p.w.tokens, nil, value, nil)
+		b.Append(token, nil, value, nil)
 	}
 	p.sequence += int32(n)
-	return &outgoing{p.w.tokens, b.Bytes()}
+	return &outgoing{token, b.Bytes()}
 }
 
 // send sends what was not sent in this generation.

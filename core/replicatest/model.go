@@ -25,7 +25,7 @@ func NewModel() *Model { return &Model{logs: map[meta.PartitionID]*modelLog{}} }
 // Start implements Machine.
 func (m *Model) Start(env Env) (Replicas, error) {
 	p := &modelProcess{machine: m, env: env, replicas: map[meta.PartitionID]*modelReplica{}}
-	m.clean = 0
+	p.clean, m.clean = m.clean, 0
 	for id, log := range m.logs {
 		p.replicas[id] = &modelReplica{process: p, id: id, log: log, leader: kafka.NoBroker}
 	}
@@ -50,13 +50,11 @@ func (m *Model) Wipe() { m.logs = map[meta.PartitionID]*modelLog{} }
 // Fill implements Machine.
 func (m *Model) Fill(full bool) { m.full = full }
 
-// CleanEpoch implements Machine.
-func (m *Model) CleanEpoch() (kafka.BrokerEpoch, bool) { return m.clean, m.clean > 0 }
-
 // modelProcess is a process on a Model.
 type modelProcess struct {
 	machine  *Model
 	env      Env
+	clean    kafka.BrokerEpoch // of the process before; 0: it did not stop in order
 	epoch    kafka.BrokerEpoch
 	image    *meta.Image
 	replicas map[meta.PartitionID]*modelReplica
@@ -83,6 +81,9 @@ func sortedIDs[V any](m map[meta.PartitionID]V) []meta.PartitionID {
 	})
 	return ids
 }
+
+// CleanEpoch implements Replicas.
+func (p *modelProcess) CleanEpoch() (kafka.BrokerEpoch, bool) { return p.clean, p.clean > 0 }
 
 // Registered implements Replicas.
 func (p *modelProcess) Registered(epoch kafka.BrokerEpoch) { p.epoch = epoch }

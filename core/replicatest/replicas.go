@@ -18,9 +18,6 @@ type Machine interface {
 	Fill(full bool)
 	// Wipe makes the disk empty.
 	Wipe()
-	// CleanEpoch is the broker epoch that the process before ended with in order;
-	// ok false: it did not.
-	CleanEpoch() (epoch kafka.BrokerEpoch, ok bool)
 }
 
 // Env is what a process is told when it starts. Its calls come from inside calls of
@@ -31,7 +28,7 @@ type Env struct {
 	// ProposeISR is asked to change an ISR; the answer comes by ISRAnswered.
 	ProposeISR func(meta.ISRChange)
 	// Trace notes what happens; nil: nobody looks.
-	Trace func(format string, args ...any)
+	Trace func(line string)
 	// LagMax is replica.lag.time.max.ms.
 	LagMax time.Duration
 	Bug    Bug // to make
@@ -39,6 +36,9 @@ type Env struct {
 
 // Replicas is a broker's process as far as its replicas go.
 type Replicas interface {
+	// CleanEpoch is the broker epoch that the process before ended with in order;
+	// ok false: it did not.
+	CleanEpoch() (epoch kafka.BrokerEpoch, ok bool)
 	// Registered says under which epoch the process is known to the cluster.
 	Registered(epoch kafka.BrokerEpoch)
 	// Apply takes the roles of an image.
@@ -92,9 +92,8 @@ type Fetched struct {
 
 // Request is a follower's fetch on its way to a leader.
 type Request struct {
-	To    kafka.BrokerID
-	Shard int
-	Body  any
+	To   kafka.BrokerID
+	Body any
 }
 
 // State is one replica.
