@@ -204,7 +204,7 @@ func picture(i *meta.Image) string {
 		lines = append(lines, fmt.Sprint("config ", r, i.Config(r)))
 	}
 	for b := range i.Brokers() {
-		lines = append(lines, fmt.Sprint("broker ", b.ID, b.Rack, b.Endpoints, b.Fenced))
+		lines = append(lines, fmt.Sprint("broker ", b.ID, b.Rack, b.Endpoints, b.Fenced, b.ShuttingDown, b.Peer, b.MinISR, b.Unclean))
 	}
 	for p := range i.Plugins() {
 		lines = append(lines, fmt.Sprint("plugin ", p.Name, p.Spec))
