@@ -11,6 +11,7 @@ import (
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/record"
 	"github.com/mortisemq/mortise/core/vfs"
 )
 
@@ -232,4 +233,17 @@ func (w *told) expect(t testing.TB, want ...kafka.ErrorCode) {
 	if !slices.Equal(w.errs, want) {
 		t.Fatalf("waits ended with %v, want %v", w.errs, want)
 	}
+}
+
+// batchesIn cuts bytes of a log into batches.
+func batchesIn(t testing.TB, b []byte) (list []record.Batch) {
+	t.Helper()
+	for len(b) > 0 {
+		batch, rest, err := record.Next(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, b = append(list, batch), rest
+	}
+	return list
 }
