@@ -151,7 +151,7 @@ func (g *Group) start(ctx context.Context) error {
 // a stranger would stand for election, at the cost of a term in the log and lines that
 // say nothing of the cause, and a voter that lost its disk would vote a second time.
 func (g *Group) checkSelf(ctx context.Context, members raft.Configuration, known bool) error {
-	id := g.Image().ClusterID
+	id := g.machine.clusterID()
 	if id != "" && g.options.ClusterID != "" && id != g.options.ClusterID {
 		return fmt.Errorf("the control log in %s belongs to cluster %s, but the config says %s", g.store.dir, id, g.options.ClusterID)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,7 @@ type cluster struct {
 	t       *testing.T
 	network *vnet.Mem
 	nodes   map[kafka.BrokerID]*node
-	dirs    bool // on disk, otherwise in memory
+	root    string // where their directories are; empty: in memory
 }
 
 // node is one of them; it keeps its disk while it is down.
@@ -52,8 +53,8 @@ func (c *cluster) open(id kafka.BrokerID) error {
 	n := c.nodes[id]
 	if n == nil {
 		n = &node{memory: NewMemory()}
-		if c.dirs {
-			n.dir = c.t.TempDir()
+		if c.root != "" {
+			n.dir = filepath.Join(c.root, host(id))
 		}
 		c.nodes[id] = n
 	}

@@ -122,7 +122,7 @@ func (g *Group) knock(ctx context.Context, id kafka.BrokerID, address string, fr
 
 // wantedCluster is the cluster that this node is of, or shall be of; empty: any.
 func (g *Group) wantedCluster() string {
-	if id := g.Image().ClusterID; id != "" {
+	if id := g.machine.clusterID(); id != "" {
 		return id
 	}
 	return g.options.ClusterID
@@ -186,7 +186,10 @@ func (g *Group) answerJoin(ctx context.Context, body []byte) ([]byte, error) {
 	if err := decode(body, &q); err != nil {
 		return nil, kafka.ErrInvalidRequest.Err(err.Error())
 	}
-	own := g.Image().ClusterID
+	own := g.machine.clusterID()
+	if own == "" { // it has not begun yet
+		return nil, errNobodyLeads
+	}
 	if q.ClusterID != "" && q.ClusterID != own {
 		return nil, kafka.ErrInconsistentClusterID.Err(fmt.Sprintf("Node %d wants to join cluster %s, and this is cluster %s.", q.Node, q.ClusterID, own))
 	}
@@ -246,8 +249,10 @@ func (g *Group) letIn(ctx context.Context, q *joinRequest) error {
 // checkDuplicate refuses a node whose id another one has, which is alive at another
 // address.
 func (g *Group) checkDuplicate(ctx context.Context, q *joinRequest) error {
-	if q.Node == g.options.NodeID {
-		return duplicate(q, g.options.Port.Advertised())
+	if own := g.options.Port; q.Node == g.options.NodeID && q.Instance == own.Instance() {
+		return errNobodyLeads // this node did when it asked
+	} else if q.Node == g.options.NodeID {
+		return duplicate(q, own.Advertised())
 	}
 	known := ""
 	if b, ok := g.Image().Broker(q.Node); ok {

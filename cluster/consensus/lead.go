@@ -23,7 +23,13 @@ func (g *Group) Leader() (id kafka.BrokerID, mine bool) {
 	if err != nil {
 		return kafka.NoBroker, false
 	}
-	return id, id == g.options.NodeID && g.raft.State() == raft.Leader
+	if id != g.options.NodeID {
+		return id, false
+	}
+	if g.raft.State() != raft.Leader { // it was until now
+		return kafka.NoBroker, false
+	}
+	return id, true
 }
 
 // Leads says whether this node decides and its image has everything that was decided

@@ -20,6 +20,7 @@ type machine struct {
 	images  *meta.Publisher
 	applied atomic.Uint64 // index of the last entry that images includes
 	members atomic.Pointer[raft.Configuration]
+	named   string // the cluster's id by the log, decided or not; set by replay
 }
 
 // newMachine starts empty.
@@ -65,14 +66,36 @@ func (m *machine) replay(s *store, members raft.Configuration, alone bool) error
 		}
 		if alone || index <= reached {
 			_, err = m.apply(&entry)
-		} else if entry.Type == raft.LogCommand {
-			_, err = metadata.DecodeCommand(entry.Data)
+		} else {
+			err = m.look(&entry)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %s: entry %d: %w", ErrCorrupt, s.fileOf(index), index, err)
 		}
 	}
 	return nil
+}
+
+// look reads an entry of which it is not known whether it was decided. That an id of
+// the cluster was written down is enough to know the cluster by.
+func (m *machine) look(entry *raft.Log) error {
+	if entry.Type != raft.LogCommand {
+		return nil
+	}
+	c, err := metadata.DecodeCommand(entry.Data)
+	if b, ok := c.(*metadata.Bootstrap); ok && m.named == "" {
+		m.named = b.ClusterID
+	}
+	return err
+}
+
+// clusterID is the cluster that this node is of, also when it does not know anything
+// else yet; empty: none.
+func (m *machine) clusterID() string {
+	if id := m.images.Image().ClusterID; id != "" {
+		return id
+	}
+	return m.named
 }
 
 // replaySnapshot starts from the newest snapshot, if there is one.

@@ -205,7 +205,7 @@ func (g *Group) stepAside(ctx context.Context, id kafka.BrokerID) error {
 // Resign hands the leadership to another voter, so that nobody has to notice that this
 // node is gone. Without another voter it is an INVALID_REQUEST.
 func (g *Group) Resign(ctx context.Context) error {
-	err := g.await(ctx, g.raft.LeadershipTransfer)
+	err := forClient(g.await(ctx, g.raft.LeadershipTransfer))
 	var refused *kafka.Error
 	if err != nil && !errors.As(err, &refused) {
 		return kafka.ErrInvalidRequest.Err("The leadership cannot be handed on: " + err.Error())

@@ -72,7 +72,7 @@ func openDir(dir string, log hclog.Logger) (*store, error) {
 	}
 	votes := &metadb.BoltMetaDB{}
 	log1, err := guarded(func() (*wal.WAL, error) {
-		return wal.Open(dir, wal.WithSegmentSize(segmentBytes), wal.WithLogger(log), wal.WithMetaStore(votes))
+		return wal.Open(dir, wal.WithSegmentSize(segmentBytes), wal.WithLogger(log), wal.WithMetaStore(votes), wal.WithSegmentFiler(newSegments(dir)))
 	})
 	switch {
 	case errors.Is(err, errPanicked):

@@ -121,6 +121,12 @@ func (l *link) forget() {
 	}
 }
 
+// giveUp ends a connection that is of no use any more; the next call dials.
+func (l *link) giveUp() {
+	l.forget()
+	_ = l.conn.Close()
+}
+
 // call sends a request and waits for its answer.
 func (l *link) call(ctx context.Context, kind Kind, body []byte) ([]byte, error) {
 	q := request{kind: kind, body: body}
@@ -154,7 +160,7 @@ func (l *link) call(ctx context.Context, kind Kind, body []byte) ([]byte, error)
 		return nil, fmt.Errorf("%w: node %s", ErrLost, l.to)
 	case <-ctx.Done():
 		if time.Since(begin) >= silenceMax && l.last.Load() <= begin.UnixNano() {
-			_ = l.conn.Close()
+			l.giveUp()
 		}
 		return nil, fmt.Errorf("%w: node %s: %w", ErrLost, l.to, ctx.Err())
 	}
@@ -187,7 +193,7 @@ func (l *link) send(ctx context.Context, q *request) error {
 		_, err = l.conn.Write(q.encode())
 	}
 	if err != nil {
-		_ = l.conn.Close()
+		l.giveUp()
 		return fmt.Errorf("%w: node %s: %w", ErrLost, l.to, err)
 	}
 	return nil
