@@ -19,6 +19,7 @@ import (
 // A test carries the fetches.
 type copies struct {
 	t      testing.TB
+	size   int // of values
 	rigs   map[kafka.BrokerID]*rig
 	state  meta.Partition
 	asked  []*meta.ISRChange                    // by the leader, not answered yet
@@ -35,7 +36,7 @@ func newCopies(t testing.TB, change func(*config.Topic)) *copies {
 
 // newCopiesOn makes three copies, each on a disk of its own.
 func newCopiesOn(t testing.TB, disk func() vfs.FS, change func(*config.Topic)) *copies {
-	c := &copies{t: t, rigs: map[kafka.BrokerID]*rig{}, unfit: map[kafka.BrokerID]bool{}, epochs: map[kafka.BrokerID]kafka.BrokerEpoch{1: 10, 2: 20, 3: 30}}
+	c := &copies{t: t, size: 5, rigs: map[kafka.BrokerID]*rig{}, unfit: map[kafka.BrokerID]bool{}, epochs: map[kafka.BrokerID]kafka.BrokerEpoch{1: 10, 2: 20, 3: 30}}
 	for _, id := range three {
 		r := newRig(t, disk(), change)
 		r.p.parts.Eligible = func(id kafka.BrokerID, epoch kafka.BrokerEpoch) bool { return !c.unfit[id] && c.epochs[id] == epoch }
@@ -174,7 +175,7 @@ func (c *copies) expect(id kafka.BrokerID, end, hw kafka.Offset) {
 // append appends to the leader.
 func (c *copies) append(acks int16) Appended {
 	c.t.Helper()
-	out := c.rigs[c.state.Leader].append(acks, batch(1, 2))
+	out := c.rigs[c.state.Leader].append(acks, batchOf(c.size, 1, 2))
 	if out.Code != kafka.None {
 		c.t.Fatalf("append: %s", out.Code)
 	}

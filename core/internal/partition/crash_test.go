@@ -63,7 +63,8 @@ func (c *copies) epochsAgree(id kafka.BrokerID) error {
 func TestCrashInATruncation(t *testing.T) {
 	disk := vfs.NewMem()
 	disks := []vfs.FS{vfs.NewMem(), disk, vfs.NewMem()}
-	c := newCopiesOn(t, func() vfs.FS { d := disks[0]; disks = disks[1:]; return d }, func(c *config.Topic) { c.SegmentBytes = 300 })
+	c := newCopiesOn(t, func() vfs.FS { d := disks[0]; disks = disks[1:]; return d }, func(c *config.Topic) { c.SegmentBytes = 7000 })
+	c.size = 600 // a write is many sectors, which are lost each by itself
 	var safe kafka.Offset
 	doing, count := "", 0
 	var moments []crashed
@@ -73,7 +74,8 @@ func TestCrashInATruncation(t *testing.T) {
 		}
 		count++
 		random := rand.New(rand.NewPCG(uint64(count), 1))
-		for i, how := range []vfs.CrashOptions{{KeepUnsynced: 0}, {KeepUnsynced: 1}, {KeepUnsynced: 0.5, Torn: true, Rand: random}} {
+		torn := vfs.CrashOptions{KeepUnsynced: 0.5, Torn: true, Rand: random}
+		for i, how := range []vfs.CrashOptions{{KeepUnsynced: 0}, {KeepUnsynced: 1}, torn, torn} {
 			moments = append(moments, crashed{
 				fmt.Sprintf("change %d, %s %s in %q, crash %d", count, op.Kind, op.Name, doing, i), disk.Crash(how), safe, c.state.LeaderEpoch,
 			})

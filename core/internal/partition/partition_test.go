@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -83,10 +84,13 @@ func (r *rig) lead(epoch kafka.LeaderEpoch) {
 }
 
 // batch builds a client's batch of records at the given timestamps.
-func batch(timestamps ...int64) record.Batch {
+func batch(timestamps ...int64) record.Batch { return batchOf(5, timestamps...) }
+
+// batchOf is batch with values of a size.
+func batchOf(size int, timestamps ...int64) record.Batch {
 	b := record.NewBuilder(record.PlainOptions(record.None))
 	for _, ts := range timestamps {
-		b.Append(ts, []byte("key"), []byte("value"), nil)
+		b.Append(ts, []byte("key"), bytes.Repeat([]byte{'v'}, size), nil)
 	}
 	return b.Bytes()
 }

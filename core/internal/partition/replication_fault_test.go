@@ -1,0 +1,103 @@
+package partition
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+
+	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/vfs"
+)
+
+// onFaulty makes three copies of which the second is on a disk that fails on demand.
+func onFaulty(t *testing.T, change func(*config.Topic)) (*copies, *faultyFS) {
+	faulty := &faultyFS{FS: vfs.NewMem()}
+	disks := []vfs.FS{vfs.NewMem(), faulty, vfs.NewMem()}
+	return newCopiesOn(t, func() vfs.FS { d := disks[0]; disks = disks[1:]; return d }, change), faulty
+}
+
+// isStorage reports whether a fetcher would be told that the disk has failed.
+func isStorage(err error) bool {
+	var ke *kafka.Error
+	return errors.As(err, &ke) && ke.Code == kafka.ErrKafkaStorageError
+}
+
+// TestFollowersDiskFails: it costs the follower's copy, until the broker starts again.
+func TestFollowersDiskFails(t *testing.T) {
+	for name, fail := range map[string]func(c *copies, f *faultyFS) error{
+		"a write": func(c *copies, f *faultyFS) error {
+			err := error(syscall.EIO)
+			f.write.Store(&err)
+			c.append(1)
+			return c.pull(2)
+		},
+		"the flush of a follower that must flush": func(c *copies, f *faultyFS) error {
+			err := error(syscall.EIO)
+			f.sync.Store(&err)
+			c.append(1)
+			return c.pull(2)
+		},
+		"the write of a truncation's checkpoint": func(c *copies, f *faultyFS) error {
+			c.elect(3, 3)
+			c.append(1)
+			err := error(syscall.EIO)
+			f.sync.Store(&err)
+			return c.pull(2)
+		},
+	} {
+		c, f := onFaulty(t, func(c *config.Topic) { c.FlushMessages = 1 })
+		c.elect(1, 1, 2)
+		c.append(1)
+		if err := c.pull(2); err != nil {
+			t.Fatal(err)
+		}
+		if err := fail(c, f); !isStorage(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		f.write.Store(nil)
+		f.sync.Store(nil)
+		_, _, epoch := c.at(2).FetchState()
+		if _, err := c.at(2).AppendAsFollower(nil, epoch, 0, 0); !isStorage(err) || c.at(2).Offline() == nil {
+			t.Errorf("%s, afterwards: %v", name, err)
+		}
+		if err := c.at(2).TruncateFully(epoch, 0); !isStorage(err) {
+			t.Errorf("%s, afterwards it truncates: %v", name, err)
+		}
+	}
+}
+
+// TestFollowersDiskIsFull for a while: it goes on where it was.
+func TestFollowersDiskIsFull(t *testing.T) {
+	c, f := onFaulty(t, nil)
+	c.elect(1, 1, 2)
+	c.append(1)
+	c.catchUp(2)
+	full := error(syscall.ENOSPC)
+	f.write.Store(&full)
+	c.append(1)
+	if err := c.pull(2); !isStorage(err) || c.at(2).Offline() != nil {
+		t.Fatalf("%v, offline: %v", err, c.at(2).Offline())
+	}
+	f.write.Store(nil)
+	c.catchUp(2)
+	c.expect(2, 4, 4)
+}
+
+// TestLeaderKeepsWaitersOfAFailedFlush from waiting for ever.
+func TestLeaderKeepsWaitersOfAFailedFlush(t *testing.T) {
+	faulty := &faultyFS{FS: vfs.NewMem()}
+	disks := []vfs.FS{faulty, vfs.NewMem(), vfs.NewMem()}
+	c := newCopiesOn(t, func() vfs.FS { d := disks[0]; disks = disks[1:]; return d }, func(c *config.Topic) { c.FlushMessages = 1 })
+	c.elect(1, 1, 2)
+	handles := error(syscall.EMFILE) // the process's trouble: the directory stays
+	faulty.sync.Store(&handles)
+	out := c.append(AllReplicas)
+	w := &flushed{}
+	w.wg.Add(1)
+	c.at(1).AwaitWithin(Wait{UpTo: out.Await, Epoch: out.Epoch, All: true, Limit: NoLimit}, w)
+	w.wg.Wait()
+	if !isStorage(w.errs[0]) {
+		t.Errorf("told %v", w.errs[0])
+	}
+}
