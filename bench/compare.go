@@ -53,16 +53,16 @@ func (o options) loads(s sides) ([]row, error) {
 // warm makes the topic that the readers read, and takes a broker through enough
 // for its compiler.
 func (o options) warm(b *broker) error {
-	if err := createTopics(b.addr, partitions, warmTopic); err != nil {
+	if err := b.createTopic(warmTopic); err != nil {
 		return err
 	}
 	l := produceLoad{topic: warmTopic, partitions: partitions, perRequest: 1, records: bareRecords, recordBytes: bareValue,
-		connections: 2, inFlight: 5, totalBytes: warmReadMiB * mib}
+		connections: 2, inFlight: 5, totalBytes: warmReadMiB * mib, acksAll: b.followers != nil}
 	if _, err := l.run(b.addr); err != nil {
 		return err
 	}
 	if more := l; o.warmMiB > warmReadMiB {
-		if err := createTopics(b.addr, partitions, "warm-more"); err != nil {
+		if err := b.createTopic("warm-more"); err != nil {
 			return err
 		}
 		more.topic, more.totalBytes = "warm-more", int64(o.warmMiB-warmReadMiB)*mib

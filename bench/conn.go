@@ -96,11 +96,12 @@ func (c *conn) metadata(topics []string) (*kmsg.MetadataResponse, error) {
 // createTopics makes topics of so many partitions each in one request and waits
 // until every partition has a leader.
 func createTopics(addr string, partitions int32, names ...string) error {
-	return createTopicsWith(addr, partitions, nil, names...)
+	return createTopicsWith(addr, partitions, nil, nil, names...)
 }
 
-// createTopicsWith is createTopics with configs.
-func createTopicsWith(addr string, partitions int32, configs map[string]string, names ...string) error {
+// createTopicsWith is createTopics with configs, and with replicas on the brokers, of
+// which the first leads every partition; nil: one, wherever it is put.
+func createTopicsWith(addr string, partitions int32, replicas []int32, configs map[string]string, names ...string) error {
 	c, err := dial(addr)
 	if err != nil {
 		return err
@@ -111,6 +112,12 @@ func createTopicsWith(addr string, partitions int32, configs map[string]string, 
 	for _, name := range names {
 		t := kmsg.NewCreateTopicsRequestTopic()
 		t.Topic, t.NumPartitions, t.ReplicationFactor = name, partitions, 1
+		if replicas != nil {
+			t.NumPartitions, t.ReplicationFactor = -1, -1
+			for p := range partitions {
+				t.ReplicaAssignment = append(t.ReplicaAssignment, kmsg.CreateTopicsRequestTopicReplicaAssignment{Partition: p, Replicas: replicas})
+			}
+		}
 		for name, value := range configs {
 			t.Configs = append(t.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: name, Value: &value})
 		}

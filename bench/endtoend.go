@@ -18,6 +18,7 @@ type endToEndLoad struct {
 	batchBytes int
 	rateBytes  int64 // a second
 	duration   time.Duration
+	acksAll    bool
 }
 
 // stampOffset is where the send time stands: in the value of the first record,
@@ -48,7 +49,7 @@ func (l endToEndLoad) run(addr string) (result, error) {
 // send writes batches when they are due, each with its send time inside.
 func (l endToEndLoad) send(c *conn, count int) error {
 	b := batch(1, l.batchBytes-record.HeaderSize-20)
-	frames := produceLoad{topic: l.topic, partitions: l.partitions, perRequest: 1}.frames(b)
+	frames := produceLoad{topic: l.topic, partitions: l.partitions, perRequest: 1, acksAll: l.acksAll}.frames(b)
 	gap := time.Duration(float64(time.Second) * float64(l.batchBytes) / float64(l.rateBytes))
 	start := time.Now()
 	for i := range count {

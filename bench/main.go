@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,6 +25,7 @@ func main() {
 	flag.DurationVar(&o.groupsFor, "groups-for", 30*time.Second, "how long to measure groups")
 	flag.StringVar(&o.kinds, "group-kinds", "classic,consumer", "protocols of the groups")
 	flag.StringVar(&o.plugins, "plugins", "", "measure what plugins cost, by this binary of conformance/pluginload/faulty, and nothing else")
+	flag.BoolVar(&o.replicated, "replicated", false, "measure clusters of three nodes, and nothing else")
 	bare := flag.String("serve-bare", "", "be the bare sendfile loop on this file")
 	of := flag.Int("partitions", partitions, "regions in the file of -serve-bare")
 	flag.Parse()
@@ -50,6 +50,10 @@ func (o options) report(costs bool) (string, error) {
 	if o.plugins != "" {
 		return o.pluginsTable(o.plugins)
 	}
+	if o.replicated {
+		rows, err := o.runReplicated()
+		return table(rows), err
+	}
 	if costs {
 		all, err := o.costs()
 		return costTable(all), err
@@ -67,6 +71,7 @@ type options struct {
 	groups                    int
 	groupsFor                 time.Duration
 	kinds, plugins            string
+	replicated                bool
 }
 
 // brokers are the two sides; theirs is nil when Mortise runs alone.
@@ -84,10 +89,7 @@ func (o options) brokers() (ours, theirs *broker) {
 	theirs = &broker{
 		name: "kafka", addr: "127.0.0.1:29095", dir: filepath.Join(o.dir, "kafka"),
 		prep: func(dir string) error { return formatKafka(jars, dir) },
-		argv: func(dir string) []string {
-			return []string{"java", "-Xmx1g", "-Xms1g", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
-				"-cp", jars, "kafka.Kafka", filepath.Join(dir, "server.properties")}
-		},
+		argv: func(dir string) []string { return kafkaCommand(jars, dir) },
 	}
 	return ours, theirs
 }
@@ -104,16 +106,7 @@ controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 offsets.topic.replication.factor=1
 log.dirs=` + filepath.Join(dir, "data") + "\n"
-	properties := filepath.Join(dir, "server.properties")
-	if err := os.WriteFile(properties, []byte(text), 0o644); err != nil {
-		return err
-	}
-	out, err := exec.Command("java", "-cp", jars, "kafka.tools.StorageTool", "format",
-		"-t", "AAAAAAAAQACAAAAAAAAAAA", "-c", properties).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("format Kafka's directory: %w: %s", err, out)
-	}
-	return nil
+	return formatKafkaDir(jars, dir, text)
 }
 
 // run runs every row on all sides in turn.
@@ -121,21 +114,12 @@ func (o options) run() ([]row, error) {
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return nil, err
 	}
-	if !o.cold {
-		free, err := freeMemory()
-		if err != nil {
-			return nil, err
-		}
-		remove, err := warmMemory(o.dir, (free-reserve)/mib)
-		if remove != nil {
-			defer remove() //nolint:errcheck // the folder is emptied by the next run
-		}
-		if err != nil {
-			return nil, err
-		}
+	remove, err := o.touchMemory(reserve)
+	defer remove()
+	if err != nil {
+		return nil, err
 	}
 	var s sides
-	var err error
 	s.ours, s.theirs = o.brokers()
 	if s.bare, err = bareBroker(o.dir, partitions, warmReadMiB*mib); err != nil {
 		return nil, err
@@ -146,6 +130,24 @@ func (o options) run() ([]row, error) {
 	}
 	more, err := o.lives(s)
 	return append(rows, more...), err
+}
+
+// touchMemory touches the free memory but for what is kept back, unless the flags say not
+// to. remove undoes what that left on the disk.
+func (o options) touchMemory(keep int64) (remove func(), err error) {
+	remove = func() {}
+	if o.cold {
+		return remove, nil
+	}
+	free, err := freeMemory()
+	if err != nil {
+		return remove, err
+	}
+	undo, err := warmMemory(o.dir, (free-keep)/mib)
+	if undo != nil {
+		remove = func() { _ = undo() } // the folder is emptied by the next run
+	}
+	return remove, err
 }
 
 // reserve is the free memory that is not touched: for the brokers themselves.

@@ -80,7 +80,7 @@ func (p pluginRun) run(scale float64) (result, error) {
 	}}
 	p.b.topics++
 	topic := fmt.Sprintf("plugins-%d", p.b.topics)
-	if err := createTopicsWith(p.b.addr, partitions, p.configs, topic); err != nil {
+	if err := createTopicsWith(p.b.addr, partitions, nil, p.configs, topic); err != nil {
 		return result{}, err
 	}
 	return s.measureOn(p.b, topic)

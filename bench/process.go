@@ -10,24 +10,42 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
-// broker is a broker process under test.
+// broker is a broker process under test, and those that follow it.
 type broker struct {
 	name string
 	addr string
 	dir  string // removed and made anew by fresh
 	argv func(dir string) []string
 	prep func(dir string) error // before the first start on an empty dir
+	// followers are the other nodes of its cluster, if it has one: topics have a replica
+	// on each, and it leads.
+	followers []*broker
 
 	cmd    *exec.Cmd
 	topics int // made for runs so far
 }
 
-// fresh starts the broker on an empty directory and waits until it serves.
+// nodes are the processes, the leader first.
+func (b *broker) nodes() []*broker { return append([]*broker{b}, b.followers...) }
+
+// fresh starts the broker and its followers on empty directories and waits until they
+// serve.
 func (b *broker) fresh() error {
+	for _, n := range b.nodes() {
+		if err := n.empty(); err != nil {
+			return err
+		}
+	}
+	return b.start()
+}
+
+// empty makes the directory of the process anew.
+func (b *broker) empty() error {
 	if err := os.RemoveAll(b.dir); err != nil {
 		return err
 	}
@@ -35,15 +53,32 @@ func (b *broker) fresh() error {
 		return err
 	}
 	if b.prep != nil {
-		if err := b.prep(b.dir); err != nil {
+		return b.prep(b.dir)
+	}
+	return nil
+}
+
+// start starts the broker and its followers on the directories that they have.
+func (b *broker) start() error {
+	nodes := b.nodes()
+	for _, n := range nodes {
+		if err := n.begin(); err != nil {
 			return err
 		}
 	}
-	return b.start()
+	for _, n := range nodes {
+		if err := n.waitServing(startMax); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// start starts the broker on the directory that it has.
-func (b *broker) start() error {
+// startMax bounds a start: three JVMs on two cores are slow.
+const startMax = 90 * time.Second
+
+// begin starts the process.
+func (b *broker) begin() error {
 	argv := b.argv(b.dir)
 	b.cmd = exec.Command(argv[0], argv[1:]...)
 	log, err := os.Create(b.dir + ".log")
@@ -53,10 +88,7 @@ func (b *broker) start() error {
 	defer log.Close()
 	b.cmd.Stdout, b.cmd.Stderr = log, log
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := b.cmd.Start(); err != nil {
-		return err
-	}
-	return b.waitServing(90 * time.Second)
+	return b.cmd.Start()
 }
 
 // waitServing polls until a Metadata request is answered.
@@ -82,8 +114,23 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// stop ends the broker gracefully.
+// stop ends the broker and its followers gracefully, all at once.
 func (b *broker) stop() error {
+	nodes := b.nodes()
+	ends := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, n := range nodes {
+		all.Go(func() { ends[i] = n.end() })
+	}
+	all.Wait()
+	return errors.Join(ends...)
+}
+
+// end ends the process gracefully.
+func (b *broker) end() error {
+	if b.cmd == nil || b.cmd.Process == nil {
+		return nil // it never began
+	}
 	if err := b.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
@@ -95,8 +142,20 @@ func (b *broker) stop() error {
 	return err
 }
 
-// cpu is the process's user and system time so far.
-func (b *broker) cpu() (time.Duration, error) {
+// cpu is the user and system time of all processes so far.
+func (b *broker) cpu() (sum time.Duration, err error) {
+	for _, n := range b.nodes() {
+		of, err := n.ownCPU()
+		if err != nil {
+			return 0, err
+		}
+		sum += of
+	}
+	return sum, nil
+}
+
+// ownCPU is the process's user and system time so far.
+func (b *broker) ownCPU() (time.Duration, error) {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(b.cmd.Process.Pid), "stat"))
 	if err != nil {
 		return 0, err
@@ -112,8 +171,20 @@ func (b *broker) cpu() (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(err1, err2)
 }
 
-// anonymousKiB is the process's private memory without the page cache.
-func (b *broker) anonymousKiB() (int64, error) {
+// anonymousKiB is the private memory of all processes without the page cache.
+func (b *broker) anonymousKiB() (sum int64, err error) {
+	for _, n := range b.nodes() {
+		of, err := n.ownAnonymousKiB()
+		if err != nil {
+			return 0, err
+		}
+		sum += of
+	}
+	return sum, nil
+}
+
+// ownAnonymousKiB is the process's private memory without the page cache.
+func (b *broker) ownAnonymousKiB() (int64, error) {
 	f, err := os.Open(filepath.Join("/proc", strconv.Itoa(b.cmd.Process.Pid), "smaps_rollup"))
 	if err != nil {
 		return 0, err

@@ -22,6 +22,7 @@ type produceLoad struct {
 	keys        bool // records have keys of 16 bytes
 	connections int
 	inFlight    int
+	acksAll     bool  // acknowledged by all replicas in sync, not by the leader alone
 	totalBytes  int64 // of batches, over all connections
 }
 
@@ -63,6 +64,9 @@ func batchWith(records, size int, keys bool) []byte {
 func (l produceLoad) request(first int, batch []byte) []byte {
 	req := kmsg.NewPtrProduceRequest()
 	req.Version, req.Acks, req.TimeoutMillis = 9, 1, 30_000
+	if l.acksAll {
+		req.Acks = -1
+	}
 	t := kmsg.NewProduceRequestTopic()
 	t.Topic = l.topic
 	for i := range l.perRequest {

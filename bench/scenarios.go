@@ -102,7 +102,7 @@ func (s scenario) prepare(b *broker) (topic string, err error) {
 	}
 	b.topics++
 	topic = fmt.Sprintf("%s-%d", s.topic, b.topics)
-	return topic, createTopics(b.addr, partitions, topic)
+	return topic, b.createTopic(topic)
 }
 
 // measureOn runs the scenario on a topic and adds the broker's CPU and memory.

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/mortisemq/mortise/cmd/internal/adminhttp"
+	"github.com/mortisemq/mortise/core/broker"
 )
 
 func clusterCommand(a *app) *cobra.Command {
@@ -33,74 +34,12 @@ on this machine: mortise dev cluster --nodes 3.
 	return c
 }
 
-// clusterPage is what /v1/cluster of a node says.
-type clusterPage struct {
-	ClusterID  string            `json:"cluster_id"`
-	Broker     int32             `json:"broker"`
-	Index      uint64            `json:"index"`
-	Raft       raftPage          `json:"raft"`
-	Gossip     *gossipPage       `json:"gossip,omitempty"`
-	Nodes      []nodePage        `json:"nodes"`
-	Partitions partitionCounters `json:"partitions"`
-}
-
-// raftPage is how a node's seat in the control plane is.
-type raftPage struct {
-	State         string `json:"state"`  // leader, follower, candidate, nonvoter
-	Leader        int32  `json:"leader"` // -1: none is known
-	Term          uint64 `json:"term"`
-	LastIndex     uint64 `json:"last_index"`
-	CommitIndex   uint64 `json:"commit_index"`
-	AppliedIndex  uint64 `json:"applied_index"`
-	LastContactMS int64  `json:"last_contact_ms"` // with the leader; -1: not known
-}
-
-// gossipPage is how a node sees the others by gossip.
-type gossipPage struct {
-	Members   int  `json:"members"`
-	Encrypted bool `json:"encrypted"`
-	Keys      int  `json:"keys"`
-	Health    int  `json:"health"` // of itself; 0 is best
-}
-
-// nodePage is one node of the cluster, as the node that was asked knows it.
-type nodePage struct {
-	ID             int32              `json:"id"`
-	Rack           string             `json:"rack"`
-	Epoch          int64              `json:"epoch"`
-	State          string             `json:"state"` // active, fenced, draining
-	Voter          bool               `json:"voter"`
-	Peer           string             `json:"peer"`
-	Admin          string             `json:"admin"`
-	Gossip         string             `json:"gossip"` // alive, suspect, dead, left, unknown
-	HeartbeatAgeMS int64              `json:"heartbeat_age_ms"`
-	Listeners      []nodePageListener `json:"listeners"`
-	Leaders        int                `json:"leaders"`
-	Preferred      int                `json:"preferred"` // partitions that it should lead
-	Replicas       int                `json:"replicas"`
-}
-
-type nodePageListener struct {
-	Name string `json:"name"`
-	Host string `json:"host"`
-	Port int32  `json:"port"`
-}
-
-// clients is where clients find the node; empty: not known.
-func (n *nodePage) clients() string {
+// clients is where clients find a node; empty: not known.
+func clients(n *broker.ClusterNode) string {
 	if len(n.Listeners) == 0 {
 		return ""
 	}
 	return net.JoinHostPort(n.Listeners[0].Host, strconv.Itoa(int(n.Listeners[0].Port)))
-}
-
-// partitionCounters count the partitions of a cluster.
-type partitionCounters struct {
-	Total           int `json:"total"`
-	Offline         int `json:"offline"`
-	UnderReplicated int `json:"under_replicated"`
-	UnderMinISR     int `json:"under_min_isr"`
-	Reassigning     int `json:"reassigning"`
 }
 
 // errNoPage says that no admin listener has told of the cluster.
@@ -109,7 +48,7 @@ var errNoPage = errors.New("no admin listener tells of the cluster")
 // clusterPages asks the nodes of a cluster for what they know of it: first the
 // listeners that were named or guessed, then those that their answers name. Each page
 // is of another node. missing says who did not answer.
-func (a *app) clusterPages(ctx context.Context) (pages []clusterPage, missing error) {
+func (a *app) clusterPages(ctx context.Context) (pages []broker.ClusterReport, missing error) {
 	addresses := splitAll(a.listeners)
 	if len(addresses) == 0 {
 		addresses = adminhttp.Guess(a.hosts(ctx))
@@ -123,17 +62,17 @@ func (a *app) clusterPages(ctx context.Context) (pages []clusterPage, missing er
 		known[pages[i].Broker] = true
 	}
 	if more := othersListeners(pages[0].Nodes, known); len(more) > 0 {
-		others, silent := askListeners(ctx, more, "/v1/cluster", func(p *clusterPage) bool { return p.ClusterID == pages[0].ClusterID })
+		others, silent := askListeners(ctx, more, "/v1/cluster", func(p *broker.ClusterReport) bool { return p.ClusterID == pages[0].ClusterID })
 		pages, missing = append(pages, others...), silent // a guess that was wrong is not missing once the nodes are known
 	}
-	slices.SortStableFunc(pages, func(a, b clusterPage) int { return cmp.Compare(a.Broker, b.Broker) })
-	return slices.CompactFunc(pages, func(a, b clusterPage) bool { return a.Broker == b.Broker }), missing
+	slices.SortStableFunc(pages, func(a, b broker.ClusterReport) int { return cmp.Compare(a.Broker, b.Broker) })
+	return slices.CompactFunc(pages, func(a, b broker.ClusterReport) bool { return a.Broker == b.Broker }), missing
 }
 
 // sameCluster takes pages of the cluster of the first page only.
-func sameCluster() func(*clusterPage) bool {
+func sameCluster() func(*broker.ClusterReport) bool {
 	id := ""
-	return func(p *clusterPage) bool {
+	return func(p *broker.ClusterReport) bool {
 		id = cmp.Or(id, p.ClusterID)
 		return p.ClusterID == id
 	}
@@ -141,7 +80,7 @@ func sameCluster() func(*clusterPage) bool {
 
 // othersListeners are the admin listeners of nodes that are not known yet. One that
 // listens everywhere is where its clients find the node.
-func othersListeners(nodes []nodePage, known map[int32]bool) []string {
+func othersListeners(nodes []broker.ClusterNode, known map[int32]bool) []string {
 	var all []string
 	for i := range nodes {
 		n := &nodes[i]

@@ -232,14 +232,8 @@ func (f *drainFlags) drain(a *app, ctx context.Context, admin *kadm.Client, r *d
 	}
 }
 
-// drainAnswer is what a node answers.
-type drainAnswer struct {
-	Broker  int32 `json:"broker"`
-	Leaders int   `json:"leaders"`
-}
-
 // postDrain asks a node of the cluster to drain one, or to take that back.
-func (a *app) postDrain(ctx context.Context, action string, id int32) (drainAnswer, error) {
+func (a *app) postDrain(ctx context.Context, action string, id int32) (broker.DrainReport, error) {
 	addresses := splitAll(a.listeners)
 	if len(addresses) == 0 {
 		addresses = adminhttp.Guess(a.hosts(ctx))
@@ -256,9 +250,9 @@ func (a *app) postDrain(ctx context.Context, action string, id int32) (drainAnsw
 			continue
 		}
 		ask := map[string]int32{"broker": id}
-		return adminhttp.Post[drainAnswer](ctx, answer.Address, "/v1/cluster/"+action, token, ask)
+		return adminhttp.Post[broker.DrainReport](ctx, answer.Address, "/v1/cluster/"+action, token, ask)
 	}
-	return drainAnswer{}, errors.Join(errs...)
+	return broker.DrainReport{}, errors.Join(errs...)
 }
 
 // print prints what came of it; failed: an error follows.

@@ -11,24 +11,25 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/mortisemq/mortise/cmd/internal/output"
+	"github.com/mortisemq/mortise/core/broker"
 )
 
 // clusterView is a cluster as it is printed.
 type clusterView struct {
-	ClusterID  string            `json:"cluster_id"`
-	Controller int32             `json:"controller"` // -1: none, nothing can be decided
-	Term       uint64            `json:"term,omitempty"`
-	Nodes      []nodeView        `json:"nodes"`
-	Partitions partitionCounters `json:"partitions"`
-	NotKnown   string            `json:"not_known,omitempty"` // what could not be found out, and why
+	ClusterID  string                   `json:"cluster_id"`
+	Controller int32                    `json:"controller"` // -1: none, nothing can be decided
+	Term       uint64                   `json:"term,omitempty"`
+	Nodes      []nodeView               `json:"nodes"`
+	Partitions broker.ClusterPartitions `json:"partitions"`
+	NotKnown   string                   `json:"not_known,omitempty"` // what could not be found out, and why
 }
 
 // nodeView is one node, with what it says of itself.
 type nodeView struct {
-	nodePage
+	broker.ClusterNode
 	// Raft and Index are the node's own words; nil and 0: it was not asked.
-	Raft  *raftPage `json:"raft,omitempty"`
-	Index uint64    `json:"index,omitempty"`
+	Raft  *broker.ClusterRaft `json:"raft,omitempty"`
+	Index uint64              `json:"index,omitempty"`
 }
 
 func clusterStatusCommand(a *app) *cobra.Command {
@@ -77,7 +78,7 @@ func (a *app) clusterStatus(ctx context.Context) (*clusterView, error) {
 	p := &pages[best]
 	v := &clusterView{ClusterID: p.ClusterID, Controller: p.Raft.Leader, Term: p.Raft.Term, Partitions: p.Partitions, Nodes: []nodeView{}}
 	for _, n := range p.Nodes {
-		node := nodeView{nodePage: n}
+		node := nodeView{ClusterNode: n}
 		for i := range pages {
 			if pages[i].Broker == n.ID {
 				node.Raft, node.Index = &pages[i].Raft, pages[i].Index
@@ -101,12 +102,12 @@ func (a *app) protocolStatus(ctx context.Context, missing error) (*clusterView, 
 		}
 		v.ClusterID, v.Controller = m.Cluster, m.Controller
 		for _, b := range m.Brokers {
-			n := nodePage{ID: b.NodeID, State: "active", HeartbeatAgeMS: -1,
-				Listeners: []nodePageListener{{Host: b.Host, Port: b.Port}}}
+			n := broker.ClusterNode{ID: b.NodeID, State: "active", HeartbeatAgeMS: -1,
+				Listeners: []broker.ClusterListener{{Host: b.Host, Port: b.Port}}}
 			if b.Rack != nil {
 				n.Rack = *b.Rack
 			}
-			v.Nodes = append(v.Nodes, nodeView{nodePage: n})
+			v.Nodes = append(v.Nodes, nodeView{ClusterNode: n})
 		}
 		v.count(m.Topics)
 		return nil
@@ -155,11 +156,11 @@ func (v *clusterView) print(w writer) error {
 		controller = fmt.Sprintf("controller %d", v.Controller)
 	}
 	fmt.Fprintf(w, "cluster %s: %s, %s\n", v.ClusterID, counted(len(v.Nodes), "node"), controller)
-	fmt.Fprintln(w, v.Partitions.line())
+	fmt.Fprintln(w, partitionsLine(&v.Partitions))
 	rows := [][]string{}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
-		rows = append(rows, []string{strconv.Itoa(int(n.ID)), n.State, n.control(v), dash(n.Rack), dash(n.clients()),
+		rows = append(rows, []string{strconv.Itoa(int(n.ID)), n.State, n.control(v), dash(n.Rack), dash(clients(&n.ClusterNode)),
 			fmt.Sprintf("%d/%d", n.Leaders, n.Preferred), strconv.Itoa(n.Replicas)})
 	}
 	err := output.Table(w, []string{"NODE", "STATE", "CONTROL", "RACK", "CLIENTS", "LEADS", "REPLICAS"}, rows)
@@ -192,8 +193,8 @@ func (n *nodeView) control(v *clusterView) string {
 	return part
 }
 
-// line is how partitions are, in one line.
-func (c *partitionCounters) line() string {
+// partitionsLine is how partitions are, in one line.
+func partitionsLine(c *broker.ClusterPartitions) string {
 	var wrong []string
 	for _, what := range []struct {
 		n    int

@@ -11,19 +11,20 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/mortisemq/mortise/cmd/internal/output"
+	"github.com/mortisemq/mortise/core/broker"
 )
 
 // three is the page of a cluster of three nodes of which one is gone, as node 2 has it.
-func three() clusterPage {
-	return clusterPage{ClusterID: "c", Broker: 2, Index: 50,
-		Raft: raftPage{State: "leader", Leader: 2, Term: 4},
-		Nodes: []nodePage{
+func three() broker.ClusterReport {
+	return broker.ClusterReport{ClusterID: "c", Broker: 2, Index: 50,
+		Raft: broker.ClusterRaft{State: "leader", Leader: 2, Term: 4},
+		Nodes: []broker.ClusterNode{
 			{ID: 1, State: "active", Voter: true, Rack: "a", Gossip: "alive", HeartbeatAgeMS: 900, Leaders: 3, Preferred: 2, Replicas: 6,
-				Listeners: []nodePageListener{{"PLAINTEXT", "h1", 9092}}},
+				Listeners: []broker.ClusterListener{{Name: "PLAINTEXT", Host: "h1", Port: 9092}}},
 			{ID: 2, State: "active", Voter: true, Gossip: "alive", Leaders: 3, Preferred: 2, Replicas: 6},
 			{ID: 3, State: "fenced", Gossip: "dead", HeartbeatAgeMS: 65000, Preferred: 2, Replicas: 6},
 		},
-		Partitions: partitionCounters{Total: 6, UnderReplicated: 6}}
+		Partitions: broker.ClusterPartitions{Total: 6, UnderReplicated: 6}}
 }
 
 // pageServer is an admin listener that has one page.
@@ -46,7 +47,7 @@ func pageServer(t *testing.T, path string, page any) *httptest.Server {
 // and that the controller's word counts.
 func TestStatusFindsAllFromOne(t *testing.T) {
 	follower := three()
-	follower.Broker, follower.Index, follower.Raft = 1, 48, raftPage{State: "follower", Leader: 2, Term: 4}
+	follower.Broker, follower.Index, follower.Raft = 1, 48, broker.ClusterRaft{State: "follower", Leader: 2, Term: 4}
 	follower.Partitions.UnderReplicated = 0 // it has not heard
 	leader := three()
 	leader.Nodes[0].Admin = pageServer(t, "/v1/cluster", follower).Listener.Addr().String()
@@ -78,8 +79,8 @@ func TestStatusWithoutListeners(t *testing.T) {
 }
 
 func TestNodesThatListenEverywhere(t *testing.T) {
-	nodes := []nodePage{
-		{ID: 1, Admin: "0.0.0.0:9644", Listeners: []nodePageListener{{"P", "h1", 1}}}, {ID: 2, Admin: "h2:9644"},
+	nodes := []broker.ClusterNode{
+		{ID: 1, Admin: "0.0.0.0:9644", Listeners: []broker.ClusterListener{{Name: "P", Host: "h1", Port: 1}}}, {ID: 2, Admin: "h2:9644"},
 		{ID: 3, Admin: ""}, {ID: 4, Admin: "h4:9644"},
 	}
 	if got := othersListeners(nodes, map[int32]bool{4: true}); strings.Join(got, " ") != "h1:9644 h2:9644" {
@@ -163,5 +164,38 @@ func TestKeyIsTakenByTheSettings(t *testing.T) {
 	}
 	if again := strings.TrimSpace(must(t, "", "", "cluster", "key")); again == key {
 		t.Error("the same key twice")
+	}
+}
+
+// TestHealthOfAllNodes holds that health finds the nodes that one of them names, and
+// tells who is missing.
+func TestHealthOfAllNodes(t *testing.T) {
+	second := pageServer(t, "/v1/health", map[string]any{"cluster_id": "c", "broker": 1, "ready": true, "state": "running", "partitions": 3})
+	page := three()
+	page.Nodes[0].Admin, page.Nodes[2].Admin = second.Listener.Addr().String(), nowhere
+	page.Partitions.UnderMinISR = 2
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := any(map[string]any{"cluster_id": "c", "broker": 2, "ready": true, "state": "running", "partitions": 3})
+		if r.URL.Path == "/v1/cluster" {
+			body = page
+		}
+		if err := json.NewEncoder(w).Encode(body); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer first.Close()
+	r := run(t, "", "", "health", "--admin", first.URL)
+	for _, want := range []string{"not healthy: 2 problems: node-gone, under-min-isr\n", "node 3 is not there; it has 6 replicas: start it", "2 partitions refuse acks=all"} {
+		if r.code != output.ExitFailure || !strings.Contains(r.out, want) {
+			t.Errorf("code %d, no %q in\n%s", r.code, want, r.out)
+		}
+	}
+	v := decode[healthView](t, run(t, "", "", "health", "--admin", first.URL, "-o", "json").out)
+	if len(v.Listeners) != 2 || v.Brokers != 2 || len(v.Fenced) != 1 || v.Fenced[0] != 3 || v.UnderMinISR != 2 {
+		t.Errorf("%+v", v)
+	}
+	page.Raft.Leader = -1
+	if r := run(t, "", "", "health", "--admin", first.URL); !strings.Contains(r.out, "no-controller") {
+		t.Errorf("%s", r.out)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -110,6 +111,7 @@ type settingsFlags struct {
 	file      string
 	listen    string
 	advertise string
+	join      []string
 }
 
 func (f *settingsFlags) add(c *cobra.Command) {
@@ -120,6 +122,9 @@ func (f *settingsFlags) add(c *cobra.Command) {
 	flags.String("data", "", "the folder for everything that the broker keeps")
 	flags.String("admin-address", "", "host:port of the HTTP listener; none: \"\"")
 	flags.String("node-id", "", "the id of this broker")
+	flags.String("cluster-listen", "", "host:port for the other nodes of a cluster; without it the broker is alone")
+	flags.StringSliceVar(&f.join, "join", nil, "cluster-listen of nodes of the cluster to join")
+	flags.String("gossip-listen", "", "host:port where nodes gossip; without it a free port")
 	flags.String("log-level", "", "debug, info, warn or error")
 	flags.String("durability", "", "page-cache or fsync")
 	complete(c, "durability", string(settings.PageCache), string(settings.Fsync))
@@ -132,10 +137,18 @@ func (f *settingsFlags) load(c *cobra.Command) (*settings.Settings, error) {
 	for flag, path := range map[string]string{
 		"data": "data/dir", "admin-address": "admin/address", "node-id": "node/id",
 		"log-level": "log/level", "durability": "durability",
+		"cluster-listen": "cluster/listen", "gossip-listen": "cluster/gossip/listen",
 	} {
 		if c.Flags().Changed(flag) {
 			src.Flags[path] = c.Flags().Lookup(flag).Value.String()
 		}
+	}
+	if len(f.join) > 0 {
+		list, err := json.Marshal(f.join)
+		if err != nil {
+			return nil, err
+		}
+		src.Flags["cluster/join"] = string(list)
 	}
 	if f.advertise != "" && f.listen == "" {
 		return nil, output.Usagef("--advertise goes with --listen")

@@ -23,10 +23,12 @@ const healthProblemsMax = 100
 type healthView struct {
 	Healthy         bool            `json:"healthy"`
 	ClusterID       string          `json:"cluster_id"`
-	Brokers         int             `json:"brokers"`
+	Brokers         int             `json:"brokers"` // that live
+	Fenced          []int32         `json:"fenced"`  // that are members of the cluster but not there
 	Partitions      int             `json:"partitions"`
 	Offline         int             `json:"offline_partitions"`
 	UnderReplicated int             `json:"under_replicated_partitions"`
+	UnderMinISR     int             `json:"under_min_isr_partitions"`
 	FailedCleanings int             `json:"failed_cleanings"`
 	LogDirs         []logDirView    `json:"log_dirs"`
 	Listeners       []listenerView  `json:"admin_listeners"`
@@ -74,7 +76,8 @@ func healthCommand(a *app) *cobra.Command {
 it. The exit code is 1 if anything is wrong.
 
 Brokers are asked by Kafka's protocol, and their admin listeners for what that does not
-tell: recovery, and cleanings that failed. Where only --admin is given, only the
+tell: recovery, cleanings that failed, nodes that are not there, and whether anybody can
+decide. One listener names those of the other nodes. Where only --admin is given, only the
 listeners are asked; where they were only guessed and do not answer, the rest counts.`,
 		Example: `  mortise health
   mortise health -o json
@@ -94,7 +97,7 @@ listeners are asked; where they were only guessed and do not answer, the rest co
 
 // health looks at everything; protocol says whether brokers are asked.
 func (a *app) health(ctx context.Context, protocol bool) *healthView {
-	v := &healthView{LogDirs: []logDirView{}, Listeners: []listenerView{}, Problems: []healthProblem{}}
+	v := &healthView{Fenced: []int32{}, LogDirs: []logDirView{}, Listeners: []listenerView{}, Problems: []healthProblem{}}
 	hosts := hostsOf(splitAll(a.brokers))
 	if protocol {
 		if found, err := a.askBrokers(ctx, v); err != nil {
@@ -128,7 +131,31 @@ func (a *app) askHealth(ctx context.Context, v *healthView, hosts []string) {
 	if !given {
 		addresses = adminhttp.Guess(hosts)
 	}
-	var silent []string
+	silent := v.askListeners(ctx, addresses)
+	if others := v.askCluster(ctx); len(others) > 0 { // named by those that answered; what was only guessed is forgotten
+		more := v.askListeners(ctx, others)
+		if silent = append(silent, more...); !given {
+			silent = more
+		}
+	}
+	if given {
+		for _, text := range silent {
+			v.add("listener-unreachable", "admin listener "+text, "give --admin the admin.address of the broker, or look at why it does not answer")
+		}
+		return
+	}
+	if len(silent) > 0 {
+		what := "recovery and failed cleanings"
+		if v.noDirs {
+			what = "log directories, " + what
+		}
+		v.NotKnown = what + ": no admin listener at " + strings.Join(silent, ", ") + "; --admin or MORTISE_ADMIN names another"
+	}
+}
+
+// askListeners adds what the admin listeners at the addresses say of their brokers, and
+// gives those that say nothing, with the reason.
+func (v *healthView) askListeners(ctx context.Context, addresses []string) (silent []string) {
 	for _, answer := range adminhttp.Each[broker.HealthReport](ctx, addresses, "/v1/health") {
 		h := &answer.Page
 		switch {
@@ -139,20 +166,9 @@ func (a *app) askHealth(ctx context.Context, v *healthView, hosts []string) {
 		case answer.Err == nil:
 			answer.Err = fmt.Errorf("it belongs to cluster %s", h.ClusterID)
 		}
-		text := fmt.Sprintf("%s: %v", answer.Address, answer.Err)
-		if given {
-			v.add("listener-unreachable", "admin listener "+text, "give --admin the admin.address of the broker, or look at why it does not answer")
-		} else {
-			silent = append(silent, text)
-		}
+		silent = append(silent, fmt.Sprintf("%s: %v", answer.Address, answer.Err))
 	}
-	if len(silent) > 0 {
-		what := "recovery and failed cleanings"
-		if v.noDirs {
-			what = "log directories, " + what
-		}
-		v.NotKnown = what + ": no admin listener at " + strings.Join(silent, ", ") + "; --admin or MORTISE_ADMIN names another"
-	}
+	return silent
 }
 
 // addReport adds what one broker says of itself. What the brokers have told by the

@@ -24,7 +24,7 @@ const metricsReference = "../../docs/metrics.md"
 //
 //	go test ./cmd/mortise -run MetricsReference -rewrite
 func TestMetricsReference(t *testing.T) {
-	s := serve(t, "--data", t.TempDir())
+	s := serve(t, "--data", t.TempDir(), "--cluster-listen", "127.0.0.1:0")
 	must(t, s.clients, "", "topic", "create", "t")
 	must(t, s.clients, "x\n", "produce", "t")
 	must(t, s.clients, "", "consume", "t", "-e")

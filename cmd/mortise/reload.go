@@ -59,6 +59,13 @@ func (r *runningNode) reload(next *settings.Settings) error {
 	if err := daemon.SetLevel(r.level, next.Log.Level); err != nil {
 		return err
 	}
+	keys, err := gossipKeys(next)
+	if err == nil {
+		err = r.node.SetGossipKeys(keys)
+	}
+	if err != nil {
+		return err
+	}
 	r.node.Reconfigure(static(next)) // what it leaves for a restart is in changes
 	r.mu.Lock()
 	r.settings = settings.InForce(r.settings, next)

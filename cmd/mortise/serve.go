@@ -31,10 +31,12 @@ shutdown.timeout; a second one stops it at once. SIGHUP reads the settings again
 The log goes to standard error: text on a terminal, JSON elsewhere or with -o json.
 
 Without a file it serves Kafka clients on 127.0.0.1:9092 and keeps its data in
-./mortise-data.`,
+./mortise-data. With --cluster-listen other nodes can join it, and with --join it joins
+them; mortise dev cluster does that for three nodes on this machine.`,
 		Example: `  mortise serve
   mortise serve --data /var/lib/mortise --listen 0.0.0.0:9092 --advertise broker1.example.com:9092
-  mortise serve --config mortise.yaml`,
+  mortise serve --config mortise.yaml
+  mortise serve --node-id 2 --data two --listen 127.0.0.1:9093 --admin-address 127.0.0.1:9645 --cluster-listen 127.0.0.1:9391 --join 127.0.0.1:9390`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.serve(a, c) },
 	}
@@ -68,6 +70,9 @@ func (f *settingsFlags) serve(a *app, c *cobra.Command) error {
 	running := newRunningNode(now, registry)
 	options := nodeOptions(log, now, running.values)
 	options.Broker.Metrics = registry
+	if err := joinOptions(&options, now); err != nil {
+		return err
+	}
 	node, err := cluster.Start(c.Context(), options)
 	if err != nil {
 		return startHint(err)

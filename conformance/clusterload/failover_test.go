@@ -19,6 +19,7 @@ const (
 // most of them is killed, and when it is stopped in order.
 func TestFailover(t *testing.T) {
 	w := newWorld(t, 3, 3, nil)
+	w.voting(3)
 	w.createTopic("orders", partitions, 3)
 	w.inSync()
 	l := startLoad(w, "orders", partitions)

@@ -72,6 +72,7 @@ func pause(r *rand.Rand, least, most time.Duration) {
 // TestTrouble breaks one node after the other, each time until all are in sync again.
 func TestTrouble(t *testing.T) {
 	w := newWorld(t, 3, 3, map[string]string{"log.segment.bytes": "1048576"})
+	w.voting(3)
 	w.createTopic("orders", partitions, 3)
 	w.inSync()
 	l := startLoad(w, "orders", partitions)

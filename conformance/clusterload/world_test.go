@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/mortisemq/mortise/cluster/local"
 )
@@ -181,6 +182,24 @@ func (w *world) inSync() time.Duration {
 			}
 		}
 		return true
+	})
+}
+
+// voting waits until so many nodes decide. Before that a cluster that has just grown
+// can't miss every node.
+func (w *world) voting(n int) {
+	w.t.Helper()
+	topic, partition := kmsg.NewDescribeQuorumRequestTopic(), kmsg.NewDescribeQuorumRequestTopicPartition()
+	topic.Topic, topic.Partitions = "__cluster_metadata", append(topic.Partitions, partition)
+	q := kmsg.NewPtrDescribeQuorumRequest()
+	q.Topics = append(q.Topics, topic)
+	client := w.client()
+	w.until(fmt.Sprint(n, " voters"), func(ctx context.Context) bool {
+		r, err := q.RequestWith(ctx, client)
+		if err != nil || r.ErrorCode != 0 || len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1 {
+			return false
+		}
+		return len(r.Topics[0].Partitions[0].CurrentVoters) == n
 	})
 }
 

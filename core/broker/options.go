@@ -77,17 +77,20 @@ type Version = admin.Version
 // The pages of the admin listener: /v1/health, /v1/topics/NAME, /v1/cluster with its
 // parts, /v1/plugins and what goes in and out of changes there.
 type (
-	HealthReport  = admin.Health
-	TopicReport   = admin.Topic
-	ClusterReport = admin.Cluster
-	ClusterNode   = admin.Node
-	ClusterGossip = admin.Gossip
-	DrainReport   = admin.Drained
-	PluginList    = admin.PluginList
-	PluginReport  = admin.Plugin
-	PluginAction  = admin.PluginAction
-	PluginAsk     = admin.PluginAsk
-	PluginOutcome = admin.PluginOutcome
+	HealthReport      = admin.Health
+	TopicReport       = admin.Topic
+	ClusterReport     = admin.Cluster
+	ClusterNode       = admin.Node
+	ClusterGossip     = admin.Gossip
+	ClusterRaft       = admin.Raft
+	ClusterListener   = admin.NodeListener
+	ClusterPartitions = admin.PartitionCounters
+	DrainReport       = admin.Drained
+	PluginList        = admin.PluginList
+	PluginReport      = admin.Plugin
+	PluginAction      = admin.PluginAction
+	PluginAsk         = admin.PluginAsk
+	PluginOutcome     = admin.PluginOutcome
 )
 
 // fill puts defaults in the place of zero values.

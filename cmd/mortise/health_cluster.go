@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mortisemq/mortise/cmd/internal/adminhttp"
+	"github.com/mortisemq/mortise/core/broker"
+)
+
+// askCluster adds what the nodes that have answered know of the cluster, and gives the
+// admin listeners of the other nodes that live.
+func (v *healthView) askCluster(ctx context.Context) (others []string) {
+	var newest *broker.ClusterReport
+	known := map[int32]bool{}
+	var addresses []string
+	for _, l := range v.Listeners {
+		known[l.Broker] = true
+		addresses = append(addresses, l.Address)
+	}
+	for _, answer := range adminhttp.Each[broker.ClusterReport](ctx, addresses, "/v1/cluster") {
+		p := &answer.Page
+		if answer.Err == nil && p.ClusterID == v.ClusterID && (newest == nil || p.Index > newest.Index) {
+			newest = p
+		}
+	}
+	if newest == nil {
+		return nil
+	}
+	v.addCluster(newest)
+	living := slices.DeleteFunc(newest.Nodes, func(n broker.ClusterNode) bool { return n.State == nodeFenced })
+	return othersListeners(living, known)
+}
+
+// nodeFenced is the state of a node that is not there.
+const nodeFenced = "fenced"
+
+// addCluster adds what one node knows of the whole.
+func (v *healthView) addCluster(p *broker.ClusterReport) {
+	if p.Raft.Leader < 0 {
+		v.add("no-controller", fmt.Sprintf("broker %d knows no controller: topics, leaders and nodes can't change", p.Broker),
+			"start the nodes that decide: more than half of them must live; mortise cluster voters shows them where one still knows")
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		switch {
+		case n.State == nodeFenced:
+			v.Fenced = append(v.Fenced, n.ID)
+			v.add("node-gone", fmt.Sprintf("node %d is not there; it has %s", n.ID, counted(n.Replicas, "replica")),
+				fmt.Sprintf("start it; if it is gone for good: mortise cluster reassign --away %d --execute, then mortise cluster members remove %d", n.ID, n.ID))
+		case n.Gossip == "dead":
+			v.add("no-gossip", fmt.Sprintf("node %d lives, but does not gossip with node %d", n.ID, p.Broker),
+				"let the nodes reach each other's cluster.gossip.listen by TCP and UDP, and give all of them the same keys")
+		}
+	}
+	v.UnderMinISR = p.Partitions.UnderMinISR
+	if v.UnderMinISR > 0 {
+		v.add("under-min-isr", fmt.Sprintf("%s refuse acks=all: fewer replicas are in sync than min.insync.replicas", counted(v.UnderMinISR, "partition")),
+			"start the brokers that are missing, and look at the health of each")
+	}
+}
