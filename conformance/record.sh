@@ -3,24 +3,26 @@
 #
 #   record.sh [-check] [FILE...]     all of testdata without files; -check compares instead of rewriting
 #
-# Those of testdata/secured are recorded from a Kafka with logins and access rules.
+# Those of testdata/secured are recorded from a Kafka with logins and access rules, those of testdata/three from one of
+# three brokers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-check=() plain=() secured=()
+check=() plain=() secured=() three=()
 for arg in "$@"; do
   case "$arg" in
   -check) check=(-check) ;;
   */secured/*) secured+=("$arg") ;;
+  */three/*) three+=("$arg") ;;
   *) plain+=("$arg") ;;
   esac
 done
-if ((${#plain[@]} + ${#secured[@]} == 0)); then
-  plain=("$here"/testdata/*.txt) secured=("$here"/testdata/secured/*.txt)
+if ((${#plain[@]} + ${#secured[@]} + ${#three[@]} == 0)); then
+  plain=("$here"/testdata/*.txt) secured=("$here"/testdata/secured/*.txt) three=("$here"/testdata/three/*.txt)
 fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/mortise-transcripts.XXXXXX")
 port="${ORACLE_PORT:-19492}"
 stop() { "$here/oracle/kafka.sh" kill "$dir/$1" 2>/dev/null || true; }
-trap 'stop plain; stop secured; rm -rf "$dir"' EXIT
+trap 'stop plain; stop secured; for n in 1 2 3; do stop three/$n; done; rm -rf "$dir"' EXIT
 
 # record NAME PORT FILE... plays the files against the Kafka of that name.
 record() {
@@ -39,4 +41,9 @@ if ((${#secured[@]} > 0)); then
   mkdir -p "$dir/secured"
   "$here/oracle/kafka.sh" secured "$dir/secured" "$((port + 10))" log.retention.check.interval.ms=86400000
   record secured "$((port + 10))" $(for f in "${secured[@]}"; do realpath -- "$f"; done)
+fi
+if ((${#three[@]} > 0)); then
+  files=$(for f in "${three[@]}"; do realpath -- "$f"; done)
+  "$here/oracle/kafka.sh" three "$dir/three" "$((port + 20))" log.retention.check.interval.ms=86400000
+  (cd "$here/.." && go run ./conformance/record -three "$dir/three" -addr "localhost:$((port + 20))" "${check[@]}" $files)
 fi

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# The oracle: a real Apache Kafka 4.4, one node, on loopback.
+# The oracle: a real Apache Kafka 4.4, one node or three, on loopback.
 #
 #   kafka.sh lib                   fetch the jars; print the class path
 #   kafka.sh start DIR PORT [K=V…] format DIR (when empty), start, wait until it serves
 #   kafka.sh secured DIR PORT [K=V…] start one whose clients log in by SASL PLAIN (the users of transcripts) and whose
 #                                  access rules are in force (StandardAuthorizer; admin is a super user)
+#   kafka.sh three DIR PORT [K=V…] start three brokers, on PORT, PORT+2 and PORT+4, with data in DIR/1 … DIR/3
+#   kafka.sh member DIR PORT N [K=V…] start broker N of the three (again)
 #   kafka.sh stop DIR              ask it to stop and wait (clean shutdown)
 #   kafka.sh kill DIR              stop it with SIGKILL (crash)
 #   kafka.sh tool CLASS ARGS…      run one of Kafka's command-line tools
 #
 # The controller listens on PORT+1. Extra K=V are lines of server.properties.
-# The cluster has no eligible leader replicas (KIP-966), which would give min.insync.replicas a value for all brokers.
+# A single node has no eligible leader replicas (KIP-966), which would give min.insync.replicas a value for all brokers.
+# Of three brokers the first is the controller, the only voter, and the others observe: any of those can be stopped.
 # MORTISE_CACHE holds the jars (default ~/.cache/mortise). KAFKA_HEAP is the heap (default 512m).
 set -euo pipefail
 
@@ -62,25 +65,28 @@ EOF
   for kv in "$@"; do echo "$kv"; done
 }
 
-start() { # DIR PORT [K=V…]
-  local dir=$1 port=$2
-  mkdir -p "$dir"
-  dir=$(cd "$dir" && pwd)
-  write_properties "$dir" "${@:2}" >"$dir/server.properties"
+format() { # DIR ARGS… of the storage tool
+  local dir=$1; shift
   if [[ ! -e "$dir/data/meta.properties" ]]; then
-    java_run kafka.tools.StorageTool format --feature eligible.leader.replicas.version=0 -t "$cluster_id" -c "$dir/server.properties" >"$dir/format.log" 2>&1 ||
+    java_run kafka.tools.StorageTool format "$@" -t "$cluster_id" -c "$dir/server.properties" >"$dir/format.log" 2>&1 ||
       { cat "$dir/format.log" >&2; return 1; }
   fi
-  local heap="${KAFKA_HEAP:-512m}"
+}
+
+launch() { # DIR
+  local dir=$1 heap="${KAFKA_HEAP:-512m}"
   (
     cd "$dir"
     exec setsid java "-Xmx$heap" "-Xms$heap" -server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 \
       "-Dlog4j2.configurationFile=$here/log4j2.yaml" -cp "$lib/*" kafka.Kafka "$dir/server.properties"
   ) >"$dir/server.log" 2>&1 </dev/null &
-  local pid=$!
-  echo "$pid" >"$dir/pid"
-  # Two minutes bound a start on a busy machine; it takes about three seconds on a quiet one.
-  local i
+  echo "$!" >"$dir/pid"
+}
+
+# Two minutes bound a start on a busy machine; it takes about three seconds on a quiet one.
+await() { # DIR PORT
+  local dir=$1 port=$2 pid i
+  pid=$(cat "$dir/pid")
   for ((i = 0; i < 480; i++)); do
     if (exec 3<>"/dev/tcp/localhost/$port") 2>/dev/null; then return 0; fi
     kill -0 "$pid" 2>/dev/null || break
@@ -89,6 +95,56 @@ start() { # DIR PORT [K=V…]
   echo "kafka did not serve on port $port; its log ends:" >&2
   tail -20 "$dir/server.log" >&2
   return 1
+}
+
+start() { # DIR PORT [K=V…]
+  local dir=$1 port=$2
+  mkdir -p "$dir"
+  dir=$(cd "$dir" && pwd)
+  write_properties "$dir" "${@:2}" >"$dir/server.properties"
+  format "$dir" --feature eligible.leader.replicas.version=0
+  launch "$dir"
+  await "$dir" "$port"
+}
+
+# Of lines with the same key the later one counts.
+member_properties() { # DIR PORT N [K=V…]
+  local dir=$1 port=$2 n=$3 own=$(($2 + 2 * ($3 - 1))); shift 3
+  write_properties "$dir" "$port" | grep -v '^controller.quorum.voters='
+  cat <<EOF
+node.id=$n
+broker.rack=r$n
+controller.quorum.bootstrap.servers=localhost:$((port + 1))
+offsets.topic.replication.factor=3
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
+replica.lag.time.max.ms=5000
+auto.leader.rebalance.enable=false
+EOF
+  if ((n > 1)); then
+    cat <<EOF
+process.roles=broker
+listeners=PLAINTEXT://localhost:$own
+advertised.listeners=PLAINTEXT://localhost:$own
+EOF
+  fi
+  local kv
+  for kv in "$@"; do echo "$kv"; done
+}
+
+member() { # DIR PORT N [K=V…]
+  local dir=$1 port=$2 n=$3
+  mkdir -p "$dir/$n"
+  dir=$(cd "$dir/$n" && pwd)
+  member_properties "$dir" "$port" "$n" "${@:4}" >"$dir/server.properties"
+  if ((n == 1)); then format "$dir" --standalone; else format "$dir"; fi
+  launch "$dir"
+}
+
+three() { # DIR PORT [K=V…]
+  local n
+  for n in 1 2 3; do member "$1" "$2" "$n" "${@:3}"; done
+  for n in 1 2 3; do await "$1/$n" $(($2 + 2 * (n - 1))); done
 }
 
 # Clients log in; the controller's listener, on which only the broker speaks, is anonymous.
@@ -121,8 +177,10 @@ case "${1:-}" in
 lib) fetch_jars; echo "$lib/*" ;;
 start) fetch_jars; start "${@:2}" ;;
 secured) fetch_jars; secured "${@:2}" ;;
+three) fetch_jars; three "${@:2}" ;;
+member) fetch_jars; member "${@:2}"; await "$2/$4" $(($3 + 2 * ($4 - 1))) ;;
 stop) stop "$2" TERM ;;
 kill) stop "$2" KILL ;;
 tool) fetch_jars; java_run "${@:2}" ;;
-*) sed -n 2,15p "$0" >&2; exit 2 ;;
+*) sed -n 2,18p "$0" >&2; exit 2 ;;
 esac

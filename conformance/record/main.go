@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +13,8 @@ import (
 
 func main() {
 	addr := flag.String("addr", "localhost:9092", "address of the real Kafka")
+	three := flag.String("three", "", "folder of three brokers that oracle/kafka.sh runs; the address is the first one's, the ports of the others follow by twos")
+	oracle := flag.String("oracle", "conformance/oracle/kafka.sh", "the script that stops and starts them")
 	check := flag.Bool("check", false, "compare with what is recorded instead of rewriting it")
 	flag.Parse()
 	files := flag.Args()
@@ -23,11 +24,14 @@ func main() {
 			fatal(err)
 		}
 	}
-	dial := func() (net.Conn, error) { return net.DialTimeout("tcp", *addr, 10*time.Second) }
+	cluster, err := brokers(*addr, *three, *oracle)
+	if err != nil {
+		fatal(err)
+	}
 	failed := 0
 	for _, path := range files {
 		start := time.Now()
-		state, err := run(path, dial, *check)
+		state, err := run(path, cluster, *check)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "record:", err)
 			failed++
@@ -40,7 +44,7 @@ func main() {
 	}
 }
 
-func run(path string, dial transcript.Dialer, check bool) (string, error) {
+func run(path string, cluster transcript.Cluster, check bool) (string, error) {
 	f, err := transcript.Load(path)
 	if err != nil {
 		return "", err
@@ -49,7 +53,7 @@ func run(path string, dial transcript.Dialer, check bool) (string, error) {
 		return "kept", nil
 	}
 	if check {
-		bad, err := transcript.Check(f, dial)
+		bad, err := transcript.CheckCluster(f, cluster)
 		for _, m := range bad {
 			fmt.Println(m)
 		}
@@ -62,7 +66,7 @@ func run(path string, dial transcript.Dialer, check bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	warnings, err := transcript.Record(f, dial)
+	warnings, err := transcript.RecordCluster(f, cluster)
 	for _, w := range warnings {
 		fmt.Fprintf(os.Stderr, "%s: warning: %s\n", path, w)
 	}

@@ -53,12 +53,14 @@ func (p *player) directive(line string) error {
 		}
 		p.login(words[1], strings.Join(words[2:], ""))
 		return nil
+	case "stop", "start":
+		return p.lifecycle(words[0], strings.Join(words[1:], " "))
 	case "close":
 		p.drop(strings.Join(words[1:], ""))
 		return nil
 	case "topic":
 		if len(words) < 2 {
-			return fmt.Errorf("topic wants NAME [partitions=N] [K=V...]")
+			return fmt.Errorf("topic wants NAME [partitions=N|replicas=1,2/2,3] [K=V...]")
 		}
 		return p.topic(words[1], words[2:])
 	}
@@ -71,6 +73,14 @@ func (p *player) topic(name string, options []string) error {
 	t.Topic, t.NumPartitions, t.ReplicationFactor = name, 1, 1
 	for _, o := range options {
 		k, v, _ := strings.Cut(o, "=")
+		if k == "replicas" {
+			var err error
+			if t.ReplicaAssignment, err = assignment(v); err != nil {
+				return fmt.Errorf("topic %s: %w", name, err)
+			}
+			t.NumPartitions, t.ReplicationFactor = -1, -1
+			continue
+		}
 		if k == "partitions" {
 			n, err := strconv.ParseInt(v, 10, 32)
 			if err != nil {
@@ -96,6 +106,9 @@ func (p *player) topic(name string, options []string) error {
 			return fmt.Errorf("topic %s: %s", name, errorName(r.ErrorCode))
 		}
 		p.masks.name("topicid", hex.EncodeToString(r.TopicID[:]))
+	}
+	if t.ReplicaAssignment != nil {
+		return p.awaitReplicas(name)
 	}
 	return p.awaitLeaders(name, t.NumPartitions)
 }

@@ -16,6 +16,9 @@
 //	sort FIELD...                  print the elements of these arrays of answers sorted: their order means nothing
 //	mask FIELD [AS]                print the value of FIELD as $AS (default $any) wherever it is not the default
 //	topic NAME [partitions=N] [K=V...]   create a topic and wait until it is led
+//	topic NAME replicas=1,2/2,3 [K=V...] the same of partitions on these brokers, in sync everywhere
+//	stop N                         stop broker N in order
+//	start N                        start it again
 //	settle                         let the broker apply what was changed (waits while recording only)
 //	login USER [CONN]              from now on a connection is this user's, who logs in by SASL PLAIN (Password)
 //	close [CONN]                   close a connection
@@ -25,7 +28,7 @@
 //	> await [OPTION...]            read the answer of a step sent with the send option
 //	< [vN..M]                      the answer of these versions, or closed, or none
 //
-// Options: conn=NAME uses a connection of its own, send does not wait for the answer, client=TEXT or client=null
+// Options: conn=NAME uses a connection of its own, broker=N one to that broker (1 without it), send does not wait for the answer, client=TEXT or client=null
 // sets the client id, answer=NAME/VERSION says how a hand-made frame is answered, as=VERSION how a request is,
 // retry=TEXT sends again while the answer contains TEXT, anyerror prints every error code as $error (where Kafka's
 // own is an accident, such as UNKNOWN_SERVER_ERROR after an exception).

@@ -35,11 +35,12 @@ func add(all []Mismatch, m Mismatch) []Mismatch {
 
 // player plays one transcript.
 type player struct {
-	file  *File
-	dial  Dialer
-	conns map[string]*conn
-	users map[string]string // by connection, see login
-	masks *masks
+	file    *File
+	cluster Cluster
+	stopped map[int]bool // brokers
+	conns   map[string]*conn
+	users   map[string]string // by connection, see login
+	masks   *masks
 	// settles makes settle wait, since only the real broker has the right to apply changes late.
 	settles  bool
 	warnings []string
@@ -51,7 +52,12 @@ const settleTime = 400 * time.Millisecond
 // Record plays f against a broker and puts its answers into f. It returns what a reader of the recording should
 // look at, such as answers that do not encode to the same bytes again.
 func Record(f *File, dial Dialer) (warnings []string, err error) {
-	p := newPlayer(f, dial)
+	return RecordCluster(f, single(dial))
+}
+
+// RecordCluster is Record for several brokers.
+func RecordCluster(f *File, c Cluster) (warnings []string, err error) {
+	p := newPlayer(f, c)
 	p.settles = true
 	defer p.close()
 	for i := range f.blocks {
@@ -66,12 +72,18 @@ func Record(f *File, dial Dialer) (warnings []string, err error) {
 
 // Replay plays f against a broker and returns where the answers differ from the recorded ones.
 func Replay(f *File, dial Dialer) ([]Mismatch, error) {
-	return newPlayer(f, dial).compare()
+	return ReplayCluster(f, single(dial))
 }
 
+// ReplayCluster is Replay for several brokers.
+func ReplayCluster(f *File, c Cluster) ([]Mismatch, error) { return newPlayer(f, c).compare() }
+
 // Check is Replay for the broker that was recorded: it waits where a recording waits.
-func Check(f *File, dial Dialer) ([]Mismatch, error) {
-	p := newPlayer(f, dial)
+func Check(f *File, dial Dialer) ([]Mismatch, error) { return CheckCluster(f, single(dial)) }
+
+// CheckCluster is Check for several brokers.
+func CheckCluster(f *File, c Cluster) ([]Mismatch, error) {
+	p := newPlayer(f, c)
 	p.settles = true
 	return p.compare()
 }
@@ -104,8 +116,8 @@ func (p *player) compare() ([]Mismatch, error) {
 	return out, nil
 }
 
-func newPlayer(f *File, dial Dialer) *player {
-	return &player{file: f, dial: dial, conns: map[string]*conn{}, users: map[string]string{}, masks: newMasks()}
+func newPlayer(f *File, c Cluster) *player {
+	return &player{file: f, cluster: c, stopped: map[int]bool{}, conns: map[string]*conn{}, users: map[string]string{}, masks: newMasks()}
 }
 
 func (p *player) close() {
@@ -161,7 +173,7 @@ func (p *player) conn(name string) (*conn, error) {
 	if c := p.conns[name]; c != nil {
 		return c, nil
 	}
-	nc, err := p.dial()
+	nc, err := p.cluster.Dial(brokerOf(name))
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +188,9 @@ func (p *player) conn(name string) (*conn, error) {
 // exchange sends one request and prints its answer.
 func (p *player) exchange(s *step, v int16) ([]string, error) {
 	name := s.options["conn"]
+	if broker := s.options["broker"]; broker != "" {
+		name += "@" + broker
+	}
 	c, err := p.conn(name)
 	if err != nil {
 		return nil, err
