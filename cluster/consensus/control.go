@@ -130,11 +130,12 @@ func (g *Group) AllocateProducerIDs(ctx context.Context) (meta.ProducerIDBlock, 
 }
 
 // RegisterBroker implements meta.Registrar. When it is not known what became of it, it
-// is done again: the later registration replaces the one before.
+// is done again: the later registration replaces the one before, and both have the same
+// Attempt, so that it does not count as one that somebody else came between.
 func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.BrokerEpoch, error) {
 	c := &metadata.RegisterBroker{ID: b.ID, Rack: b.Rack, LogDirs: b.LogDirs,
 		CleanShutdown: b.CleanShutdown, ProducerIDs: b.ProducerIDs, Peer: b.Peer, PreviousEpoch: b.PreviousEpoch,
-		MinISR: b.MinISR, Unclean: b.Unclean}
+		MinISR: b.MinISR, Unclean: b.Unclean, Attempt: rand.Uint64()}
 	for _, l := range b.LaterEpochs {
 		c.LaterEpochs = append(c.LaterEpochs, metadata.LogEpoch(l))
 	}

@@ -10,7 +10,7 @@ import (
 func (m *machine) registerBroker(c *RegisterBroker) kafka.BrokerEpoch {
 	r := &meta.Registration{ID: c.ID, Rack: c.Rack, Endpoints: mapped(c.Endpoints, toEndpoint), LogDirs: c.LogDirs,
 		CleanShutdown: c.CleanShutdown, ProducerIDs: c.ProducerIDs, Peer: c.Peer, PreviousEpoch: c.PreviousEpoch,
-		MinISR: c.MinISR, Unclean: c.Unclean}
+		MinISR: c.MinISR, Unclean: c.Unclean, Attempt: c.Attempt}
 	r.LaterEpochs = mapped(c.LaterEpochs, func(l LogEpoch) meta.LogEpoch { return meta.LogEpoch(l) })
 	epoch := kafka.BrokerEpoch(m.index)
 	m.old.Register(m.edit(), r, epoch)

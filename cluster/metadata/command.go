@@ -56,6 +56,7 @@ type RegisterBroker struct {
 	PreviousEpoch kafka.BrokerEpoch `cbor:"9,keyasint,omitempty"`
 	MinISR        int               `cbor:"10,keyasint,omitempty"`
 	Unclean       bool              `cbor:"11,keyasint,omitempty"`
+	Attempt       uint64            `cbor:"12,keyasint,omitempty"`
 }
 
 // LogEpoch is meta.LogEpoch.

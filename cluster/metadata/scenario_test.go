@@ -159,7 +159,7 @@ func (s *scenario) run(line string) {
 		r := s.apply(&RegisterBroker{ID: kafka.BrokerID(id), CleanShutdown: w.keys["clean"] != "no",
 			Endpoints:   []Endpoint{{Listener: "PLAINTEXT", Host: "b" + w.plain[0], Port: 9092}},
 			ProducerIDs: kafka.ProducerID(ids), LaterEpochs: w.epochs(), Rack: w.keys["rack"], PreviousEpoch: kafka.BrokerEpoch(w.number("previous", 0)),
-			MinISR: w.number("min", 0), Unclean: w.keys["unclean"] == "yes"})
+			MinISR: w.number("min", 0), Unclean: w.keys["unclean"] == "yes", Attempt: uint64(w.number("attempt", 0))})
 		fmt.Fprintf(&s.out, "broker epoch %d\n", r.BrokerEpoch)
 	case "create":
 		c := &CreateTopics{Seed: uint64(w.number("seed", 0))}

@@ -1,6 +1,7 @@
 package brokertest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -86,14 +87,22 @@ func createTopic(now *meta.Image, e *meta.Edit, t *meta.NewTopic, validateOnly b
 	return meta.TopicResult{Topic: topic}
 }
 
-// lowest are the n lowest broker ids.
+// lowest are the n lowest ids of brokers, of those that are active first.
 func lowest(i *meta.Image, n int) []kafka.BrokerID {
-	var ids []kafka.BrokerID
-	for b := range i.Brokers() {
-		ids = append(ids, b.ID)
+	brokers := slices.SortedFunc(i.Brokers(), func(a, b *meta.Broker) int {
+		switch {
+		case a.Active() == b.Active():
+			return cmp.Compare(a.ID, b.ID)
+		case a.Active():
+			return -1
+		}
+		return 1
+	})
+	ids := make([]kafka.BrokerID, n)
+	for k := range ids {
+		ids[k] = brokers[k].ID
 	}
-	slices.Sort(ids)
-	return ids[:n]
+	return ids
 }
 
 // DeleteTopics implements meta.Control.
@@ -132,7 +141,7 @@ func (c *Control) CreatePartitions(_ context.Context, topics []meta.NewPartition
 			old, _ := now.Topic(asked.Topic)
 			next := &meta.Topic{Name: old.Name, ID: old.ID, Partitions: slices.Clone(old.Partitions)}
 			for len(next.Partitions) < int(asked.Count) {
-				replicas := old.Partitions[0].Replicas
+				replicas := lowest(now, len(old.Partitions[0].Replicas))
 				if asked.Assignment != nil {
 					replicas = asked.Assignment[len(next.Partitions)-len(old.Partitions)]
 				}

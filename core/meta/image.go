@@ -64,6 +64,7 @@ type Broker struct {
 	// and gets nothing new.
 	ShuttingDown bool
 	Peer         string // host:port where other nodes reach it; empty: it is alone
+	Attempt      uint64 // Registration.Attempt
 
 	// What the broker's settings file says about elections, for topics about which
 	// the image says nothing.

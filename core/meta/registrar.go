@@ -34,6 +34,9 @@ type Registration struct {
 	// that the directories are older than they should be: then it was not clean.
 	PreviousEpoch kafka.BrokerEpoch
 
+	// Attempt is a random number: a registration that was sent again, because nobody
+	// knew what became of it, has the same. 0: none. Control makes it.
+	Attempt uint64
 	// MinISR and Unclean are min.insync.replicas and unclean.leader.election.enable of
 	// its settings file. They stay as long as the registration.
 	MinISR  int
@@ -82,7 +85,7 @@ func (i *Image) Register(e *Edit, r *Registration, epoch kafka.BrokerEpoch) {
 		d.losesRecords(r.ID, later)
 	}
 	d.brokers[r.ID] = &Broker{ID: r.ID, Epoch: epoch, Rack: r.Rack, Endpoints: r.Endpoints, LogDirs: r.LogDirs, Peer: r.Peer,
-		MinISR: r.MinISR, Unclean: r.Unclean}
+		Attempt: r.Attempt, MinISR: r.MinISR, Unclean: r.Unclean}
 	d.forgetRules()
 	if d.lowestMinISR() < before {
 		d.lookAgain()
@@ -97,6 +100,9 @@ func (i *Image) Register(e *Edit, r *Registration, epoch kafka.BrokerEpoch) {
 // clean says whether the broker has every record that it had when it was here last.
 func (r *Registration) clean(i *Image) bool {
 	last, known := i.Broker(r.ID)
+	if known && r.Attempt != 0 && r.Attempt == last.Attempt {
+		return true // all that follows was done the first time
+	}
 	return r.CleanShutdown && (!known || r.PreviousEpoch == 0 || r.PreviousEpoch == last.Epoch)
 }
 
