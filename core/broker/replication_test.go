@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -54,9 +55,11 @@ func (s *trio) producer(at int, opts ...kgo.Opt) *kgo.Client {
 // write writes records and waits for their acknowledgements.
 func (s *trio) write(c *kgo.Client, partition int32, n int) {
 	s.Helper()
+	ctx, stop := context.WithTimeout(s.Context(), time.Minute) // of the bubble
+	defer stop()
 	for i := range n {
 		r := &kgo.Record{Partition: partition, Value: fmt.Appendf(nil, "record %d", i)}
-		if err := c.ProduceSync(s.Context(), r).FirstErr(); err != nil {
+		if err := c.ProduceSync(ctx, r).FirstErr(); err != nil {
 			s.Fatalf("record %d: %v", i, err)
 		}
 	}
