@@ -262,7 +262,6 @@ func TestReplicationAllocatesNothing(t *testing.T) {
 	a := &Append{Acks: AllReplicas, Version: 9}
 	proto := batch(1, 2, 3)
 	a.Batch = append(record.Batch(nil), proto...)
-	var out Fetched
 	buf := make([]byte, 0, 1<<16)
 	w := &ignored{}
 	round := func() {
@@ -270,17 +269,7 @@ func TestReplicationAllocatesNothing(t *testing.T) {
 		done := c.at(1).Append(a)
 		c.at(1).AwaitWithin(Wait{UpTo: done.Await, Epoch: done.Epoch, All: true, Limit: NoLimit}, w)
 		for range 2 {
-			end, last, epoch := c.at(2).FetchState()
-			q := Fetch{From: end, LastEpoch: last, Epoch: epoch, MaxBytes: 1 << 16, Replica: 2, ReplicaEpoch: 20}
-			c.at(1).ReplicaFetch(&q, &out)
-			buf = buf[:0]
-			if out.Range != nil {
-				buf, _ = out.Range.ReadAll(buf)
-				out.Range.Release()
-			}
-			if _, err := c.at(2).AppendAsFollower(buf, epoch, out.HighWatermark, out.LogStart); err != nil {
-				t.Fatal(err)
-			}
+			buf = c.carry(2, buf)
 		}
 	}
 	round()
