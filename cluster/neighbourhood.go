@@ -17,6 +17,7 @@ import (
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/core/vnet"
 )
 
@@ -33,6 +34,7 @@ type neighbourhood struct {
 	session *session
 	log     *slog.Logger
 	keys    config.Replication
+	losses  *metrics.Counter // of nodes, by gossip
 
 	gossip *membership.Membership
 	loop   atomic.Pointer[controller.Loop] // nil: not yet
@@ -51,7 +53,8 @@ func meet(n *Node, o *Options, log func(name string) *slog.Logger) (*neighbourho
 		}
 	}
 	h := &neighbourhood{id: o.Broker.NodeID, port: n.port, group: n.group, log: log("mortise.controller"),
-		session: &session{Registrar: o.Broker.Registrar}}
+		session: &session{Registrar: o.Broker.Registrar},
+		losses:  o.Broker.Metrics.Counter("mortise_membership_losses_total", "Times that gossip lost a node, by fault or because it left.")}
 	gossip, err := membership.Start(membership.Options{Net: network, Listen: o.Peer.gossipListen(),
 		Advertised: o.Peer.gossipAdvertise(n.port.Advertised()), Keys: o.Peer.GossipKeys,
 		Facts: membership.Facts{ID: h.id, Instance: n.port.Instance(), ClusterID: n.group.Image().ClusterID,
@@ -65,13 +68,13 @@ func meet(n *Node, o *Options, log func(name string) *slog.Logger) (*neighbourho
 		return []byte(gossip.Address().String()), nil
 	})
 	h.keys = config.NewResolver(o.Broker.Static).For(h.id).Broker(n.group.Image(), h.id).Replication
-	h.loop.Store(h.watch(&o.Peer))
+	h.loop.Store(h.watch(&o.Peer, o.Broker.Metrics))
 	n.port.Handle(peer.KindHeartbeat, h.loop.Load().Answer)
 	return h, nil
 }
 
 // watch starts what runs while this node leads.
-func (h *neighbourhood) watch(o *PeerOptions) *controller.Loop {
+func (h *neighbourhood) watch(o *PeerOptions, r *metrics.Registry) *controller.Loop {
 	c := controller.Config{Self: h.id, SessionTimeout: milliseconds(h.keys.SessionTimeoutMS),
 		HeartbeatInterval: milliseconds(h.keys.HeartbeatIntervalMS), Voters: o.Voters, VoterReplaceAfter: o.VoterReplaceAfter}
 	if h.keys.AutoRebalance {
@@ -79,7 +82,7 @@ func (h *neighbourhood) watch(o *PeerOptions) *controller.Loop {
 	}
 	return controller.Start(controller.Options{Config: c, Image: h.group.Image, Watch: h.group.Watch,
 		Leadership: h.group.Leadership(), Members: h.members, Propose: h.group.Propose, Change: h.change,
-		Ping: h.ping, Lost: h.gossip.Lost, Log: h.log})
+		Ping: h.ping, Lost: h.gossip.Lost, Log: h.log, Metrics: r})
 }
 
 // milliseconds is a duration of Kafka's config.
@@ -87,6 +90,7 @@ func milliseconds(ms int64) time.Duration { return time.Duration(ms) * time.Mill
 
 // suspected passes on that gossip has lost a node.
 func (h *neighbourhood) suspected(kafka.BrokerID) {
+	h.losses.Add(1)
 	if loop := h.loop.Load(); loop != nil {
 		loop.Suspect()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/core/vfs"
 )
 
@@ -48,6 +49,9 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if o.Broker.FS == nil {
 		o.Broker.FS = vfs.OS()
 	}
+	if o.Broker.Metrics == nil {
+		o.Broker.Metrics = metrics.NewRegistry()
+	}
 	if o.Broker.Log == nil {
 		o.Broker.Log = slog.New(slog.DiscardHandler)
 	}
@@ -70,6 +74,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err := n.takeSeat(ctx, &o, control); err != nil {
 		return err
 	}
+	n.measure(o.Broker.Metrics)
 	var err error
 	if o.Broker.LogDirs, err = logDirs(&o); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/mortisemq/mortise/cluster/metadata"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/metrics"
 )
 
 // pingsMax bounds the pings that are under way at a time.
@@ -29,12 +30,14 @@ type Options struct {
 	Ping       func(ctx context.Context, id kafka.BrokerID) error
 	Lost       func() []kafka.BrokerID // the nodes that gossip does not find; nil: there is no gossip
 	Log        *slog.Logger            // nil: nothing is logged
+	Metrics    *metrics.Registry       // nil: a private one
 }
 
 // Loop runs a Machine while this node leads. It is safe for concurrent use.
 type Loop struct {
 	options Options
 	log     *slog.Logger
+	counts  counts
 	beats   chan beat
 	asks    chan func(*Machine) // nil: this node does not lead
 	look    chan struct{}       // something outside has changed
@@ -62,8 +65,11 @@ func Start(o Options) *Loop {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Metrics == nil {
+		o.Metrics = metrics.NewRegistry()
+	}
 	ctx, stop := context.WithCancel(context.Background())
-	l := &Loop{options: o, log: o.Log, beats: make(chan beat), asks: make(chan func(*Machine)), look: make(chan struct{}, 1), ended: make(chan ended),
+	l := &Loop{options: o, log: o.Log, counts: newCounts(o.Metrics), beats: make(chan beat), asks: make(chan func(*Machine)), look: make(chan struct{}, 1), ended: make(chan ended),
 		pings: make(chan struct{}, pingsMax), stop: stop, done: make(chan struct{})}
 	go l.run(ctx)
 	return l
@@ -266,6 +272,7 @@ func (l *Loop) end(m *Machine, e ended) {
 		}
 		m.Decided(now, a, e.err)
 	}
+	l.counts.count(e.action, e.err)
 	if e.err != nil {
 		l.log.Log(context.Background(), level, text, "error", e.err)
 	} else {

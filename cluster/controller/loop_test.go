@@ -12,6 +12,7 @@ import (
 	"github.com/mortisemq/mortise/cluster/metadata"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/metrics"
 )
 
 // cluster is a control plane without raft: three nodes that share an image, and loops
@@ -22,6 +23,7 @@ type cluster struct {
 	loops   map[kafka.BrokerID]*Loop
 	leads   map[kafka.BrokerID]chan bool
 	beaters map[kafka.BrokerID]*Beater
+	metrics *metrics.Registry
 
 	mu     sync.Mutex
 	leader kafka.BrokerID          // guarded by mu, as all that follows
@@ -32,7 +34,7 @@ type cluster struct {
 }
 
 func newCluster(t *testing.T, ids ...kafka.BrokerID) *cluster {
-	c := &cluster{t: t, publish: meta.NewPublisher(meta.Empty("c")), loops: map[kafka.BrokerID]*Loop{},
+	c := &cluster{t: t, metrics: metrics.NewRegistry(), publish: meta.NewPublisher(meta.Empty("c")), loops: map[kafka.BrokerID]*Loop{},
 		leads: map[kafka.BrokerID]chan bool{}, beaters: map[kafka.BrokerID]*Beater{},
 		dead: map[kafka.BrokerID]bool{}, voters: map[kafka.BrokerID]bool{}, leader: kafka.NoBroker}
 	for _, id := range ids {
@@ -40,7 +42,7 @@ func newCluster(t *testing.T, ids ...kafka.BrokerID) *cluster {
 		c.register(id)
 		c.leads[id] = make(chan bool, 1)
 		c.loops[id] = Start(Options{Config: Config{Self: id}, Image: c.publish.Image, Watch: c.publish.Watch, Leadership: c.leads[id],
-			Members: c.members, Propose: c.propose, Change: c.change, Ping: c.ping, Lost: c.gossip})
+			Members: c.members, Propose: c.propose, Change: c.change, Ping: c.ping, Lost: c.gossip, Metrics: c.metrics})
 		c.beaters[id] = Beat(BeaterOptions{ID: id, Epoch: func() kafka.BrokerEpoch { return c.epoch(id) },
 			Applied: func() uint64 { return c.publish.Image().Index }, Send: c.send,
 			Register: func(context.Context) error {
@@ -194,6 +196,17 @@ func TestLoopFencesAndBringsBack(t *testing.T) {
 		c.revive(2)
 		time.Sleep(3 * time.Second)
 		c.wantFenced()
+		counts := newCounts(c.metrics)
+		got := [...]uint64{counts.fenced.Load(), counts.unfenced.Load(), counts.voters.Load(), counts.pings.Load(), counts.mute.Load(), counts.failed.Load()}
+		if want := [...]uint64{1, 1, 2, 5, 2, 0}; got != want {
+			t.Errorf("fences, unfences, voters, pings, unanswered, failed: %v, want %v", got, want)
+		}
+		if ages := c.loops[1].Ages(t.Context()); len(ages) != 3 || ages[2] > 3*time.Second {
+			t.Errorf("heartbeats are %v old", ages)
+		}
+		if ages := c.loops[2].Ages(t.Context()); len(ages) != 0 {
+			t.Errorf("who does not lead knows %v", ages)
+		}
 	})
 }
 

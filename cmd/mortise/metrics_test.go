@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,7 +25,9 @@ const metricsReference = "../../docs/metrics.md"
 //
 //	go test ./cmd/mortise -run MetricsReference -rewrite
 func TestMetricsReference(t *testing.T) {
-	s := serve(t, "--data", t.TempDir(), "--cluster-listen", "127.0.0.1:0")
+	config := filepath.Join(t.TempDir(), "mortise.yaml")
+	write(t, config, "cluster: {listen: \"127.0.0.1:0\"}\ndefaults: {offsets.topic.replication.factor: 1}\n")
+	s := serve(t, "--config", config, "--data", t.TempDir())
 	must(t, s.clients, "", "topic", "create", "t")
 	must(t, s.clients, "x\n", "produce", "t")
 	must(t, s.clients, "", "consume", "t", "-e")
