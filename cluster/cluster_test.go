@@ -58,12 +58,19 @@ func TestNodesComeBack(t *testing.T) {
 		return nil
 	}
 	for _, n := range c.Nodes {
+		begin := time.Now()
+		n.Stop()
+		stopped := time.Since(begin)
 		n.Restart()
 		n.Await(has)
+		t.Logf("node %d stopped in %v and was back after %v", n.ID(), stopped, time.Since(begin))
 	}
 	for _, n := range c.Nodes {
+		begin := time.Now()
 		n.Stop()
+		t.Logf("node %d stopped in %v", n.ID(), time.Since(begin))
 	}
+	begin := time.Now()
 	done := make(chan struct{})
 	for _, n := range c.Nodes { // none of them can be first: each waits for a second
 		go func() { n.Restart(); done <- struct{}{} }()
@@ -72,6 +79,7 @@ func TestNodesComeBack(t *testing.T) {
 		<-done
 	}
 	c.Await(has)
+	t.Logf("all back after %v", time.Since(begin))
 }
 
 func TestForeignAndDuplicateNodesAreRefused(t *testing.T) {
