@@ -101,6 +101,27 @@ func TestNoMajorityNoDecision(t *testing.T) {
 	})
 }
 
+// A node that was away for long gets what it missed as soon as it is back.
+func TestLongAwayIsSoonBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := three(t, 14)
+		away := 1 + c.leader()%3
+		c.stop(away)
+		c.decide(c.leader())
+		time.Sleep(3 * time.Minute) // of the bubble
+		for range 3 {               // also when it was seen and lost in between
+			begin := time.Now()
+			c.start(away)
+			c.alike()
+			if took := time.Since(begin); took > 2*heartbeatTimeout {
+				t.Errorf("back after %v, want %v at most", took, 2*heartbeatTimeout)
+			}
+			c.stop(away)
+			time.Sleep(20 * time.Second) // of the bubble
+		}
+	})
+}
+
 func TestLeadershipIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := three(t, 5)

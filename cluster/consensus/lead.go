@@ -58,6 +58,9 @@ func (g *Group) hear() {
 		case <-g.quit:
 			return
 		case leads := <-g.leading:
+			if !leads {
+				g.seat.release()
+			}
 			replace(g.led, leads)
 		}
 	}

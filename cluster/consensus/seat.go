@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -27,8 +28,11 @@ type transport interface {
 	raft.WithClose
 }
 
-// seat is raft's transport with two additions: this node may tell itself to stand for
-// election, and how far followers have come is noted on the way.
+// seat is raft's transport with three additions: this node may tell itself to stand for
+// election, how far followers have come is noted on the way, and what is for a node
+// that is down waits until it answers heartbeats again. Without that raft tries less
+// and less often, and a node that was away for a minute would get nothing for up to ten
+// seconds after it is back.
 type seat struct {
 	transport
 	rpcs  chan raft.RPC
@@ -38,9 +42,13 @@ type seat struct {
 	err   error
 
 	mu       sync.Mutex
-	log      *raft.Raft                    // nil: not started; guarded by mu
-	progress map[raft.ServerID]progressing // guarded by mu
+	log      *raft.Raft                      // nil: not started; guarded by mu
+	progress map[raft.ServerID]progressing   // guarded by mu
+	down     map[raft.ServerID]chan struct{} // closed when the node is back; guarded by mu
 }
+
+// downWait bounds how long something waits for a node that is down.
+const downWait = 5 * time.Minute
 
 // progressing is how far a follower has come, as its leader knows it.
 type progressing struct {
@@ -52,7 +60,7 @@ type progressing struct {
 // newSeat is the transport over the port; without one, a transport that reaches nobody.
 func (g *Group) newSeat() *seat {
 	s := &seat{rpcs: make(chan raft.RPC), quit: make(chan struct{}), ended: make(chan struct{}),
-		progress: map[raft.ServerID]progressing{}}
+		progress: map[raft.ServerID]progressing{}, down: map[raft.ServerID]chan struct{}{}}
 	if g.options.Port == nil {
 		_, s.transport = raft.NewInmemTransport(raft.ServerAddress(g.serverID()))
 	} else {
@@ -121,19 +129,83 @@ func (s *seat) follow(r *raft.Raft) {
 // AppendEntries implements raft.Transport. Heartbeats come this way several times a
 // second, so what is noted is never old.
 func (s *seat) AppendEntries(id raft.ServerID, target raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) error {
+	heartbeat := q.PrevLogEntry == 0 && q.LeaderCommitIndex == 0 && len(q.Entries) == 0
+	if !heartbeat {
+		s.waitUntilUp(id)
+	}
 	if err := s.transport.AppendEntries(id, target, q, a); err != nil {
+		if !heartbeat {
+			s.noteDown(id, err)
+		}
 		return err
 	}
+	s.noteUp(id, a.LastLog)
+	return nil
+}
+
+// InstallSnapshot implements raft.Transport.
+func (s *seat) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, q *raft.InstallSnapshotRequest, a *raft.InstallSnapshotResponse, data io.Reader) error {
+	s.waitUntilUp(id)
+	err := s.transport.InstallSnapshot(id, target, q, a, data)
+	s.noteDown(id, err)
+	return err
+}
+
+// waitUntilUp waits for a node that was not reached the last time. The end of the
+// leadership ends it too, by release.
+func (s *seat) waitUntilUp(id raft.ServerID) {
+	s.mu.Lock()
+	up := s.down[id]
+	s.mu.Unlock()
+	if up == nil {
+		return
+	}
+	timer := time.NewTimer(downWait)
+	defer timer.Stop()
+	select {
+	case <-up:
+	case <-timer.C:
+	case <-s.quit:
+	}
+}
+
+// noteDown notes that a node was not reached, if that is the error.
+func (s *seat) noteDown(id raft.ServerID, err error) {
+	if !errors.Is(err, peer.ErrUnreachable) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down[id] == nil {
+		s.down[id] = make(chan struct{})
+	}
+}
+
+// noteUp notes that a node answered, and where its log ends.
+func (s *seat) noteUp(id raft.ServerID, end uint64) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.progress[id]
-	p.end, p.heard = a.LastLog, now
-	if s.log != nil && a.LastLog >= s.log.LastIndex() {
+	p.end, p.heard = end, now
+	if s.log != nil && end >= s.log.LastIndex() {
 		p.caughtUp = now
 	}
 	s.progress[id] = p
-	return nil
+	if up := s.down[id]; up != nil {
+		close(up)
+		delete(s.down, id)
+	}
+}
+
+// release ends every wait for a node: this one leads no more.
+func (s *seat) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, up := range s.down {
+		close(up)
+		delete(s.down, id)
+	}
 }
 
 // of is how far a follower has come.
