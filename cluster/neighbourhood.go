@@ -14,6 +14,7 @@ import (
 	"github.com/mortisemq/mortise/cluster/controller"
 	"github.com/mortisemq/mortise/cluster/membership"
 	"github.com/mortisemq/mortise/cluster/peer"
+	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
@@ -124,14 +125,16 @@ func (h *neighbourhood) ping(ctx context.Context, id kafka.BrokerID) error {
 	return err
 }
 
-// registered begins the heartbeats of the broker, and tells others where people find
-// this node (nil: nowhere).
-func (h *neighbourhood) registered(admin net.Addr) error {
+// registered begins the heartbeats of a broker, and tells others where people find this
+// node.
+func (h *neighbourhood) registered(b *broker.Broker) error {
 	h.beater = controller.Beat(controller.BeaterOptions{ID: h.id, Interval: milliseconds(h.keys.HeartbeatIntervalMS),
-		Epoch: h.session.Epoch, Applied: func() uint64 { return h.group.Image().Index }, Register: h.session.Again, Log: h.log,
+		Epoch: h.session.Epoch, Applied: func() uint64 { return h.group.Image().Index }, Log: h.log,
+		Register: func(ctx context.Context) error { return h.session.Again(ctx, b.Registered) },
 		Send: func(ctx context.Context, body []byte) ([]byte, error) {
 			return h.group.CallLeader(ctx, peer.KindHeartbeat, body)
 		}})
+	admin := b.AdminAddr()
 	if admin == nil {
 		return nil
 	}

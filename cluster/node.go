@@ -92,7 +92,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err := b.Start(ctx); err != nil || n.others == nil {
 		return err
 	}
-	return n.others.registered(b.AdminAddr())
+	return n.others.registered(b)
 }
 
 // takeSeat opens the way to other nodes and the control plane, and waits until its

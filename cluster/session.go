@@ -37,13 +37,16 @@ func (s *session) Epoch() kafka.BrokerEpoch {
 
 // Again registers the broker, which went on all the time, once more: the cluster has
 // forgotten it. Nothing that it had was lost, and what its start found in its logs is
-// known.
-func (s *session) Again(ctx context.Context) error {
+// known. tell hears the new epoch.
+func (s *session) Again(ctx context.Context, tell func(kafka.BrokerEpoch)) error {
 	s.mu.Lock()
 	r := s.last
 	r.CleanShutdown, r.PreviousEpoch = true, s.epoch
 	s.mu.Unlock()
 	r.LaterEpochs = nil
-	_, err := s.RegisterBroker(ctx, r)
+	epoch, err := s.RegisterBroker(ctx, r)
+	if err == nil {
+		tell(epoch)
+	}
 	return err
 }

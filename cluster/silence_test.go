@@ -177,3 +177,23 @@ func TestNodeThatStopsIsLetGo(t *testing.T) {
 		}
 	})
 }
+
+// A broker that somebody unregistered while it runs registers again, and its node stays.
+func TestUnregisteredBrokerComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := quietCluster(t, 3)
+		defer q.stop()
+		q.voters(1)
+		before, _ := q.nodes[1].Control().Image().Broker(3)
+		if err := q.nodes[1].Control().UnregisterBroker(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		took := q.await(1, func(i *meta.Image) bool { b, ok := i.Broker(3); return ok && b.Epoch > before.Epoch })
+		t.Logf("back after %v", took)
+		time.Sleep(time.Minute)
+		if b, ok := q.nodes[1].Control().Image().Broker(3); !ok || !b.Active() {
+			t.Errorf("broker 3 is %+v", b)
+		}
+		q.voters(3)
+	})
+}

@@ -65,8 +65,7 @@ func (m *Machine) Members(now time.Time, members []Member) {
 
 // Changed ends a VoterChange.
 func (m *Machine) Changed(now time.Time, c VoterChange, err error) {
-	m.voters.changing = false
-	m.voters.at = now.Add(voterPause)
+	m.voters.changing, m.voters.at = false, now.Add(voterPause)
 	if err != nil {
 		m.voters.at = now.Add(voterRetry)
 		return
@@ -80,6 +79,22 @@ func (m *Machine) Changed(now time.Time, c VoterChange, err error) {
 		m.voters.members = slices.DeleteFunc(m.voters.members, func(member Member) bool { return member.ID == c.ID })
 		delete(m.voters.leaving, c.ID)
 	}
+	if m.halfway() {
+		m.voters.at = now
+		m.chooseVoters(now)
+	}
+}
+
+// halfway says that the number of voters is even: two of two must live, no better than
+// one of one and worse than two of three. The next change must not wait.
+func (m *Machine) halfway() bool {
+	n := 0
+	for _, member := range m.voters.members {
+		if member.Voter {
+			n++
+		}
+	}
+	return n%2 == 0
 }
 
 // present says whether a member takes part: this node, or a broker in service.
