@@ -129,6 +129,7 @@ func (s *trio) fence(id kafka.BrokerID) {
 	if err := s.brokers[0].Control.FenceBroker(id, b.Epoch); err != nil {
 		s.Fatal(err)
 	}
+	synctest.Wait() // until all know
 }
 
 // await waits until the in-sync replicas of a partition are so many.
@@ -264,4 +265,29 @@ func (s *trio) deleteRecords(c *kgo.Client, before int64) (low int64, code int16
 	}
 	out := resp.(*kmsg.DeleteRecordsResponse).Topics[0].Partitions[0]
 	return out.LowWatermark, out.ErrorCode
+}
+
+// TestReplicaThatWasAwayForTooLongBeginsAnew where the leader's log starts by then.
+func TestReplicaThatWasAwayForTooLongBeginsAnew(t *testing.T) {
+	replicate(t, brokertest.Options{}, func(s *trio) {
+		s.topic(nil, on(1, 2, 3))
+		c := s.producer(0)
+		s.write(c, 0, 20)
+		s.brokers[2].Stop()
+		s.fence(3)
+		s.write(c, 0, 30)
+		if low, code := s.deleteRecords(c, 40); low != 40 || code != 0 {
+			s.Fatalf("low watermark %d, code %d", low, code)
+		}
+		s.brokers[2].Restart()
+		s.await(0, 3)
+		s.write(c, 0, 1)
+		s.fence(1)
+		s.fence(2)
+		consumer := s.brokers[2].Client(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{"t": {0: kgo.NewOffset().AtStart()}}))
+		f := consumer.PollRecords(s.Context(), 100)
+		if r := f.Records(); len(r) != 11 || r[0].Offset != 40 || string(r[0].Value) != "record 20" {
+			s.Errorf("broker 3 has %d records: %+v", len(r), r)
+		}
+	})
 }

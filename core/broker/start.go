@@ -76,8 +76,12 @@ func (b *Broker) startAdmin() error {
 // recover opens the log directories and every partition of the present image.
 func (b *Broker) recover(ctx context.Context) error {
 	o := &b.options
+	lag := func() time.Duration { return time.Duration(b.config().Replication.LagTimeMaxMS) * time.Millisecond }
+	b.asker = alterpartition.New(alterpartition.Options{Self: o.NodeID, Epoch: b.registration, Cluster: o.Control, Lag: lag,
+		Image: b.image, Clock: o.Clock, Log: b.log("alterpartition"), Metrics: o.Metrics})
 	dirs, err := logdir.Open(logdir.Options{FS: o.FS, Dirs: o.LogDirs, ClusterID: b.image().ClusterID,
-		NodeID: o.NodeID, Clock: o.Clock, Log: b.log("logdir"), Metrics: o.Metrics})
+		NodeID: o.NodeID, Clock: o.Clock, Log: b.log("logdir"), Metrics: o.Metrics,
+		OnOffline: func(*logdir.Dir) { b.asker.DirectoryFailed() }})
 	if err != nil {
 		return err
 	}
@@ -86,14 +90,12 @@ func (b *Broker) recover(ctx context.Context) error {
 	b.files = commitlog.NewFiles(b.fileHandles(), o.Metrics)
 	b.purgatory = purgatory.New(purgatory.Options{Clock: o.Clock})
 	b.followers = b.newFollowers()
-	lag := func() time.Duration { return time.Duration(b.config().Replication.LagTimeMaxMS) * time.Millisecond }
-	b.asker = alterpartition.New(alterpartition.Options{Self: o.NodeID, Epoch: b.registration, Cluster: o.Control, Lag: lag,
-		Clock: o.Clock, Log: b.log("alterpartition"), Metrics: o.Metrics})
 	c := b.config()
 	b.roles = reconcile.New(reconcile.Options{Self: o.NodeID, Control: o.Control, FS: o.FS, Dirs: dirs,
 		Purgatory: b.purgatory, Config: b.resolver, Files: b.files, Followers: b.followers, ProposeISR: b.asker.Propose, Lag: lag,
-		Producers: commitlog.NewProducerBudget(0, o.Metrics),
-		Clock:     o.Clock, Log: b.log("reconcile"), Metrics: o.Metrics, RecoveryThreads: c.NumRecoveryThreadsPerDataDir})
+		TellFollowers: func() bool { return b.config().Replication.RackAware },
+		Producers:     commitlog.NewProducerBudget(0, o.Metrics),
+		Clock:         o.Clock, Log: b.log("reconcile"), Metrics: o.Metrics, RecoveryThreads: c.NumRecoveryThreadsPerDataDir})
 	b.shown.roles.Store(b.roles)
 	defer b.logRecovery()()
 	if err := b.roles.Start(ctx); err != nil {

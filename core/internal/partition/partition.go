@@ -33,6 +33,9 @@ type Parts struct {
 	// ProposeISR asks the cluster for other in-sync replicas, and has ISRAnswered called
 	// once, later. It is called without a lock, and must not wait. nil: the ISR stays.
 	ProposeISR func(p *Partition, c *meta.ISRChange)
+	// TellFollowers says whether followers that wait are woken for a new high watermark,
+	// because consumers may read from them (KIP-392); nil: never.
+	TellFollowers func() bool
 
 	timeouts timeouts
 }

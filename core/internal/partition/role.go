@@ -164,8 +164,12 @@ func (p *Partition) raise(hw, end kafka.Offset) int64 {
 // visible wakes readers that wait for bytes below the high watermark. Caller does not
 // hold mu.
 func (p *Partition) visible(n int64) {
-	if n > 0 {
-		p.purgatory.Advance(&p.waiters, n)
+	if n <= 0 {
+		return
+	}
+	p.purgatory.Advance(&p.waiters, n)
+	if tell := p.parts.TellFollowers; tell != nil && len(p.role.Load().Replicas) > 1 && tell() {
+		p.purgatory.Nudge(&p.replicaWaiters)
 	}
 }
 

@@ -42,6 +42,8 @@ type Options struct {
 	ProposeISR func(*partition.Partition, *meta.ISRChange)
 	// Lag is replica.lag.time.max.ms; nil: Kafka's default.
 	Lag func() time.Duration
+	// TellFollowers is partition.Parts'; nil: never.
+	TellFollowers func() bool
 
 	// RecoveryThreads opens this many logs of each directory at once
 	// (num.recovery.threads.per.data.dir); 0: 2.
@@ -99,6 +101,7 @@ func New(o Options) *Roles {
 		parts: &partition.Parts{
 			Clock: o.Clock, Purgatory: o.Purgatory, Log: levels.Logger("mortise.partition"), Metrics: o.Metrics,
 			Lag: o.Lag, ProposeISR: o.ProposeISR, Eligible: eligible(o.Control),
+			TellFollowers: o.TellFollowers,
 		},
 		table:   newTable(),
 		configs: configs{resolver: o.Config, self: o.Self},
