@@ -21,6 +21,7 @@ type ISRChange struct {
 	PartitionEpoch kafka.PartitionEpoch `cbor:"4,keyasint"`
 	ISR            []ISRReplica         `cbor:"5,keyasint"`
 	Recovered      bool                 `cbor:"6,keyasint,omitempty"`
+	Failed         bool                 `cbor:"7,keyasint,omitempty"`
 }
 
 // ISRReplica is meta.ISRReplica.
@@ -92,7 +93,7 @@ func (m *machine) alterISR(c *AlterISR) (results []meta.ISRResult, err *kafka.Er
 		return meta.ISRChange{PartitionID: meta.PartitionID{Topic: c.Topic, Partition: c.Partition},
 			LeaderEpoch: c.LeaderEpoch, PartitionEpoch: c.PartitionEpoch,
 			ISR:       mapped(c.ISR, func(r ISRReplica) meta.ISRReplica { return meta.ISRReplica{ID: r.ID, Epoch: r.Epoch} }),
-			Recovered: c.Recovered}
+			Recovered: c.Recovered, Failed: c.Failed}
 	})
 	m.drafted(func(d *meta.Draft) { results, err = d.AlterISR(c.From, c.Epoch, changes) })
 	return results, err

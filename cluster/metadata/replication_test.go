@@ -15,7 +15,7 @@ import (
 // is none of them.
 //
 //	fence|unfence|shutdown|unregister 1 [epoch=E]   ids of brokers
-//	isr a/0 1 2@7 [from=L] [epoch=E] [le=N] [pe=N] [recovered=yes]
+//	isr a/0 1 2@7 [from=L] [epoch=E] [le=N] [pe=N] [recovered=yes] [failed=yes]
 //	elect preferred|unclean a/0 a/1 …               no partitions: all
 //	reassign a/0 2 3 [keep=yes] / cancel a/0
 //	brokers                                         shows what is known of them
@@ -77,7 +77,7 @@ func (s *scenario) alterISR(w words) {
 		now = t.Partitions[id.Partition]
 	}
 	from := kafka.BrokerID(w.number("from", int(now.Leader)))
-	c := ISRChange{Topic: id.Topic, Partition: id.Partition, Recovered: w.keys["recovered"] == "yes",
+	c := ISRChange{Topic: id.Topic, Partition: id.Partition, Recovered: w.keys["recovered"] == "yes", Failed: w.keys["failed"] == "yes",
 		LeaderEpoch:    kafka.LeaderEpoch(w.number("le", int(now.LeaderEpoch))),
 		PartitionEpoch: kafka.PartitionEpoch(w.number("pe", int(now.PartitionEpoch)))}
 	for _, word := range w.plain[1:] {

@@ -28,6 +28,11 @@ type ISRChange struct {
 	PartitionEpoch kafka.PartitionEpoch
 	ISR            []ISRReplica
 	Recovered      bool // ends Partition.Recovering
+
+	// Failed says that the copy of the broker that asks can't be used any more, because
+	// its log directory failed. Leader or follower, it leaves the ISR if others are in it;
+	// ISR does not count. (Kafka's brokers tell of the directory, KIP-858.)
+	Failed bool
 }
 
 // ISRResult says what became of an ISRChange.
@@ -62,6 +67,9 @@ func (d *Draft) alterISR(from kafka.BrokerID, c *ISRChange) ISRResult {
 	if p == nil {
 		return ISRResult{Err: kafka.ErrUnknownTopicOrPartition.Err("")}
 	}
+	if c.Failed {
+		return d.leaveISR(from, t, c)
+	}
 	if err := d.checkISR(from, p, c); err != nil {
 		return ISRResult{Err: err, State: *p}
 	}
@@ -74,6 +82,19 @@ func (d *Draft) alterISR(from kafka.BrokerID, c *ISRChange) ISRResult {
 	_, p = d.partition(c.PartitionID)
 	if p.Leader != from { // the end of a reassignment took its place away
 		return ISRResult{Err: kafka.ErrNewLeaderElected.Err(""), State: *p}
+	}
+	return ISRResult{State: *p}
+}
+
+// leaveISR takes a broker whose copy has failed out of the ISR. Alone in it, it stays:
+// nobody else has what it may have after a repair.
+func (d *Draft) leaveISR(from kafka.BrokerID, t *Topic, c *ISRChange) ISRResult {
+	p := &t.Partitions[c.Partition]
+	if len(p.ISR) > 1 && slices.Contains(p.ISR, from) {
+		change := d.change(t)
+		change.ISR, change.Lost = without(p.ISR, from), []kafka.BrokerID{from}
+		d.apply(t, int(c.Partition), &change)
+		_, p = d.partition(c.PartitionID)
 	}
 	return ISRResult{State: *p}
 }

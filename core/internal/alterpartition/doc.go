@@ -2,6 +2,9 @@
 // this broker want (Kafka's AlterPartition), and has them look from time to time whether
 // their followers keep up.
 //
+// It also tells the cluster of partitions whose log directory failed, so that others lead
+// them.
+//
 // It owns the way of a change to the cluster and back: what comes while a call is under
 // way goes with the next one, so that a broker that lost a neighbour asks for thousands
 // of partitions with a few calls. It must not know what is in sync: partitions decide

@@ -2,6 +2,7 @@ package alterpartition
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -40,6 +41,7 @@ type Options struct {
 	Epoch   func() kafka.BrokerEpoch // of this broker's registration
 	Cluster Cluster
 	Lag     func() time.Duration // replica.lag.time.max.ms
+	Image   func() *meta.Image   // the newest
 	Clock   clock.Clock          // nil: the system's
 	Log     *slog.Logger         // nil: discarded
 	Metrics *metrics.Registry    // nil: a private one
@@ -60,6 +62,7 @@ type Sender struct {
 	busy    bool        // a goroutine sends
 	closed  bool        // set by Close
 	checker clock.Timer // nil: Watch was not called
+	all     iter.Seq[*partition.Partition]
 }
 
 // wish is a change and who wants it.

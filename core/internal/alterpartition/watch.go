@@ -11,14 +11,17 @@ import (
 const checkLeast = 10 * time.Millisecond
 
 // Watch has every partition look twice in replica.lag.time.max.ms whether its followers
-// keep up. It is called once.
+// keep up, and tells the cluster of those that have failed here: the ones that failed
+// already at once. It is called once, when the broker is registered.
 func (s *Sender) Watch(all iter.Seq[*partition.Partition]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return
 	}
+	s.all = all
 	s.checker = s.o.Clock.AfterFunc(s.every(), func() { s.look(all) })
+	s.running.Go(func() { s.lookForFailed(all) })
 }
 
 // every is the time between two looks.
@@ -34,9 +37,10 @@ func (s *Sender) look(all iter.Seq[*partition.Partition]) {
 	s.running.Add(1) // Close waits for this look
 	s.mu.Unlock()
 	defer s.running.Done()
-	now := s.o.Clock.Now()
+	now, img := s.o.Clock.Now(), s.o.Image()
 	for p := range all {
 		p.CheckISR(now)
+		s.leave(img, p)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
