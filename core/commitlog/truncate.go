@@ -66,9 +66,12 @@ func (l *Log) truncate(to kafka.Offset) error {
 	return l.afterCut(kept[len(kept)-1].Next())
 }
 
-// forgetEmptyEpochs drops the epochs that begin at the end: this broker led in them and
-// appended nothing, and the leader after it may not know of them. Who keeps them would
-// be told for ever that its history is another one. Caller holds mu.
+// ForgetEmptyEpochs drops the epochs that begin at the end: this broker led in them and
+// appended nothing. A follower does it when it begins: the epoch that it fetches with must
+// be that of its last record, or the leader can't tell where the histories part.
+func (l *Log) ForgetEmptyEpochs() error { return l.alone(l.forgetEmptyEpochs) }
+
+// forgetEmptyEpochs is ForgetEmptyEpochs. Caller holds mu.
 func (l *Log) forgetEmptyEpochs() error {
 	if !l.epochs.truncateEnd(l.EndOffset()) {
 		return nil

@@ -164,6 +164,28 @@ func TestKIP101DivergedFollower(t *testing.T) {
 	}
 }
 
+// TestWipedLeaderFollows: a broker that comes back with an empty disk first takes the
+// role that it had, which is over: the epoch of that is not one of its records.
+func TestWipedLeaderFollows(t *testing.T) {
+	c := newCopies(t, nil)
+	c.elect(1, 1, 2)
+	c.append(1)
+	c.elect(1, 1, 2)
+	c.append(1)
+	c.catchUp(2)
+	c.rigs[1] = newRig(t, vfs.NewMem(), nil)
+	c.tell(1)
+	if _, last, _ := c.at(1).FetchState(); last != 2 {
+		t.Fatalf("it leads with epoch %d", last)
+	}
+	c.elect(2, 2)
+	if _, last, _ := c.at(1).FetchState(); last != kafka.NoLeaderEpoch {
+		t.Fatalf("it has nothing, and fetches with epoch %d", last)
+	}
+	c.catchUp(1, 3)
+	c.same()
+}
+
 // TestNeverTruncatesToTheHighWatermark: a follower that is elected before it has heard
 // that its records are committed still has them.
 func TestNeverTruncatesToTheHighWatermark(t *testing.T) {

@@ -1,8 +1,10 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/internal/isr"
 	"github.com/mortisemq/mortise/core/kafka"
 )
@@ -78,6 +80,9 @@ func (p *Partition) SetRole(r Role) error {
 	p.role.Store(&r)
 	n := p.advance(&r)
 	p.mu.Unlock()
+	if !r.Leading {
+		p.dropEmptyEpochs()
+	}
 	p.visible(n)
 	p.release()
 	if !old.Leading || !r.Leading || r.Epoch != old.Epoch {
@@ -85,6 +90,14 @@ func (p *Partition) SetRole(r Role) error {
 		p.purgatory.Nudge(&p.replicaWaiters)
 	}
 	return nil
+}
+
+// dropEmptyEpochs makes the log of a follower end with the epoch of its last record.
+func (p *Partition) dropEmptyEpochs() {
+	h := p.at()
+	if err := h.withReserve(h.log.ForgetEmptyEpochs); err != nil && !errors.Is(err, commitlog.ErrClosed) {
+		h.failed("leader epochs of a follower", err)
+	}
 }
 
 // view is what the leader knows of its followers under a new role; nil: it has none, or
