@@ -196,11 +196,15 @@ func (s *story) drawISR() Command {
 			c.ISR = append(c.ISR, ISRReplica{ID: replica, Epoch: -1})
 		}
 	}
+	from := p.Leader
+	if rapid.IntRange(0, 5).Draw(s.t, "failed") == 0 {
+		from, c.ISR = rapid.SampledFrom(p.Replicas).Draw(s.t, "failed copy"), nil
+	}
 	var epoch kafka.BrokerEpoch
-	if b, ok := s.image.Broker(p.Leader); ok {
+	if b, ok := s.image.Broker(from); ok {
 		epoch = b.Epoch
 	}
-	return &AlterISR{From: p.Leader, Epoch: epoch, Changes: []ISRChange{c}}
+	return &AlterISR{From: from, Epoch: epoch, Changes: []ISRChange{c}}
 }
 
 func (s *story) drawReassignment() Command {
