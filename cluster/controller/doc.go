@@ -37,9 +37,10 @@
 //
 // # Costs
 //
-// A heartbeat costs about a microsecond and no decision. With nothing to do, the loop
-// wakes up once a second. A broker that is stopping costs a walk over all partitions for
-// each image, at most ten a second.
+// With 100 brokers and 100,000 partitions a heartbeat costs 0.2 µs and no decision, a
+// second in which nothing happens 15 µs, and a look at preferred leaders 8 ms every five
+// minutes (BenchmarkHeartbeat, BenchmarkTick). A broker that is stopping costs a walk
+// over all partitions for each image, at most ten a second.
 //
 // Lock order: none; a Machine belongs to one goroutine.
 package controller

@@ -270,6 +270,8 @@ func TestForgottenBrokerRegistersAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		if _, ok := c.publish.Image().Broker(2); !ok || !slices.Equal(c.again, []kafka.BrokerID{2}) {
 			t.Errorf("registered again: %v", c.again)
 		}

@@ -86,7 +86,9 @@ const (
 
 // verdict is the command that a broker's state asks for, and why; nil: none.
 func (m *Machine) verdict(now time.Time, b *meta.Broker, s *session) (c metadata.Command, why string) {
-	fence := &metadata.FenceBroker{ID: b.ID, Epoch: b.Epoch}
+	fence := func(why string) (metadata.Command, string) {
+		return &metadata.FenceBroker{ID: b.ID, Epoch: b.Epoch}, why
+	}
 	silent := now.Sub(s.seen) >= m.config.SessionTimeout
 	switch {
 	case b.Fenced:
@@ -96,12 +98,12 @@ func (m *Machine) verdict(now time.Time, b *meta.Broker, s *session) (c metadata
 		s.stopAgain = b.ShuttingDown
 		return &metadata.UnfenceBroker{ID: b.ID, Epoch: b.Epoch}, "it is heard of again"
 	case silent:
-		return fence, whySilent
+		return fence(whySilent)
 	case s.pings >= PingCount:
 		s.mute = true
-		return fence, whyMute
+		return fence(whyMute)
 	case s.stopping && b.ShuttingDown && m.mayStop(now, b, s):
-		return fence, whyStops // it is told so, and nobody shall come to it any more
+		return fence(whyStops) // it is told so, and nobody shall come to it any more
 	case (s.stopping || s.stopAgain && !b.ShuttingDown) && !now.Before(s.shutAt):
 		// Again and again: a partition may have found another in-sync replica.
 		return &metadata.BeginShutdown{ID: b.ID, Epoch: b.Epoch}, "it leads what others could lead"

@@ -181,3 +181,19 @@ func TestUnacceptedConnectionsBreakWithTheirListener(t *testing.T) {
 		}
 	})
 }
+
+// TestAWriteThatIsDoneStaysDone holds that a reader that takes everything and goes does
+// not make the writer fail, as no kernel does.
+func TestAWriteThatIsDoneStaysDone(t *testing.T) {
+	p, d := newPipe(), newDeadline()
+	n, err := p.write([]byte("x"), func() (time.Duration, bool) {
+		p.broken = errReset // the reader, just after the bytes are in
+		return 0, false
+	}, d)
+	if n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := p.write([]byte("y"), nil, d); !errors.Is(err, errReset) {
+		t.Errorf("the next write: %v", err)
+	}
+}

@@ -51,6 +51,9 @@ func (p *pipe) write(b []byte, delay func() (d time.Duration, lose bool), deadli
 	for {
 		p.mu.Lock()
 		switch {
+		case written > 0 && written == len(b): // whatever has become of the pipe since
+			p.mu.Unlock()
+			return written, nil
 		case p.broken != nil:
 			p.mu.Unlock()
 			return written, p.broken
