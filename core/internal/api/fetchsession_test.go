@@ -173,3 +173,27 @@ func TestSessionKeepsNoImpossibleNames(t *testing.T) {
 		t.Fatal("the longest name was not kept")
 	}
 }
+
+// A follower's session takes the place of a consumer's at once, and no consumer's that
+// of a follower, unless it is unused.
+func TestKIP227FollowersGoFirst(t *testing.T) {
+	s, m := newTestSessions(2)
+	old, consumer := s.create(true, true, 3), s.create(true, false, 5)
+	if s.create(true, true, 1) == nil || s.get(consumer.id) != nil || s.get(old.id) == nil {
+		t.Fatal("a follower's session must take the consumer's place")
+	}
+	if s.create(true, true, 100) != nil {
+		t.Fatal("a fresh session of a follower was evicted")
+	}
+	m.Advance(evictionAge + time.Second)
+	for _, f := range s.all {
+		s.touch(f, f.size)
+	}
+	if s.create(true, false, 100) != nil {
+		t.Fatal("a consumer's session took a follower's place")
+	}
+	m.Advance(evictionAge + time.Second)
+	if s.create(true, false, 1) == nil {
+		t.Fatal("an unused session holds its place")
+	}
+}

@@ -3,6 +3,7 @@ package fetcher
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/mortisemq/mortise/core/internal/partition"
@@ -83,7 +84,7 @@ func (s *Session) refused(now time.Time, code kafka.ErrorCode) {
 	case kafka.ErrInvalidFetchSessionEpoch, kafka.ErrFetchSessionTopicIDError:
 		s.restart(s.id)
 	default:
-		s.o.Log.Warn("a leader refuses fetches", "leader", s.o.Leader, "error", code.String())
+		s.o.Log.Warn("a leader refuses fetches", "error", code.String())
 		s.restart(s.id)
 		for _, f := range s.all {
 			if f.phase == fetching {
@@ -119,7 +120,7 @@ func (s *Session) take(now time.Time, f *follower, p *wire.FetchedPartition) {
 		s.rest(f, now, true) // the leader has an older picture of the cluster, or we have
 	default:
 		s.o.Stats.Errors.Add(1)
-		s.log(f).Warn("the leader can't give what it has", "error", p.Err.String())
+		s.complain(f, slog.LevelWarn, "the leader can't give what it has", "error", p.Err.String())
 		s.rest(f, now, false)
 	}
 }
@@ -165,7 +166,7 @@ func (s *Session) changed(now time.Time, f *follower, err error) {
 		s.enter(f, failed)
 	default:
 		s.o.Stats.Errors.Add(1)
-		s.log(f).Error("what the leader gave can't be appended", "leader", s.o.Leader, "offset", f.sent.FetchOffset, "err", err)
+		s.complain(f, slog.LevelError, "what the leader gave can't be appended", "offset", f.sent.FetchOffset, "err", err)
 		s.rest(f, now, false)
 	}
 }

@@ -88,7 +88,7 @@ func (s *Session) leaderEnds(now time.Time, f *follower, leaderEnd kafka.Offset)
 		s.enter(f, behind)
 		return
 	}
-	s.log(f).Warn("the leader's log ends before ours; truncating to its end", "leader", s.o.Leader, "end", end, "leader_end", leaderEnd)
+	s.log(f).Warn("the leader's log ends before ours; truncating to its end", "end", end, "leader_end", leaderEnd)
 	s.enter(f, fetching)
 	s.changed(now, f, f.replica.TruncateForDivergence(role, kafka.NoLeaderEpoch, leaderEnd))
 }
@@ -102,6 +102,6 @@ func (s *Session) leaderStarts(now time.Time, f *follower, leaderStart kafka.Off
 		s.rest(f, now, true) // in range again, unless the leader is not sure: not at the speed of the network
 		return
 	}
-	s.log(f).Warn("the leader's log starts after our end; beginning anew there", "leader", s.o.Leader, "end", end, "leader_start", leaderStart)
+	s.log(f).Warn("the leader's log starts after our end; beginning anew there", "end", end, "leader_start", leaderStart)
 	s.changed(now, f, f.replica.TruncateFully(role, leaderStart))
 }

@@ -35,7 +35,7 @@ type Options struct {
 	Leader kafka.BrokerID
 	Name   string                    // client id
 	Config func() config.Replication // of this moment
-	Log    *slog.Logger
+	Log    *slog.Logger              // names the leader
 	Stats  *Stats
 	Quota  Quota // nil: nothing is throttled
 }

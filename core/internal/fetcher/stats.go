@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/mortisemq/mortise/core/metrics"
@@ -33,6 +34,15 @@ func (s *Stats) failed(more bool) {
 	} else {
 		s.Failed.Add(-1)
 	}
+}
+
+// complain says once what is wrong with a partition: until it is well again, what comes
+// back each time is for who debugs.
+func (s *Session) complain(f *follower, level slog.Level, text string, args ...any) {
+	if f.tries > 0 {
+		level = slog.LevelDebug
+	}
+	s.log(f).Log(context.Background(), level, text, args...)
 }
 
 // log is the logger with the name of a partition.
