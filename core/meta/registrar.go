@@ -124,11 +124,12 @@ func (d *Draft) losesRecords(id kafka.BrokerID, later map[PartitionID]kafka.Lead
 	onlyHere := func(p *Partition) bool {
 		return p.Leader == id && len(p.ISR) == 1 && len(without(p.ELR, id)) == 0
 	}
+	itself := func(other kafka.BrokerID) bool { return other == id }
 	for t := range d.old.Topics() {
 		for n := range t.Partitions {
 			if p := &t.Partitions[n]; onlyHere(p) {
 				c := d.change(t)
-				c.Alive = func(other kafka.BrokerID) bool { return other == id }
+				c.Alive = itself
 				c.LeaderEpoch = max(p.LeaderEpoch+1, later[PartitionID{t.ID, int32(n)}])
 				d.apply(t, n, &c)
 			}
