@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,7 +32,8 @@ func TestFailedPartitionsAreGivenAway(t *testing.T) {
 			return e.Image()
 		}
 		both, alone, other := []kafka.BrokerID{1, 2}, []kafka.BrokerID{1}, []kafka.BrokerID{2}
-		img := image(1, both, alone, other, both)
+		var img atomic.Pointer[meta.Image]
+		img.Store(image(1, both, alone, other, both))
 		parts := &partition.Parts{Clock: clock.System{}, Purgatory: purgatory.New(purgatory.Options{}), Log: slog.New(slog.DiscardHandler), Metrics: metrics.NewRegistry()}
 		var broken []*partition.Partition
 		for n := range int32(5) { // the image does not know the last one
@@ -44,7 +46,7 @@ func TestFailedPartitionsAreGivenAway(t *testing.T) {
 			return nil, nil
 		}}
 		s := newSender(t, c)
-		s.o.Image = func() *meta.Image { return img }
+		s.o.Image = img.Load
 		s.DirectoryFailed() // too early: nobody knows of it yet
 		s.Watch(slices.Values(broken))
 		time.Sleep(100 * time.Millisecond) // fake: the bubble's clock
@@ -67,13 +69,13 @@ func TestFailedPartitionsAreGivenAway(t *testing.T) {
 		}
 		s.mu.Unlock()
 
-		img = image(2, other, alone, other, other)
+		img.Store(image(2, other, alone, other, other))
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if len(c.calls) != calls {
 			t.Errorf("%d more calls after it has left", len(c.calls)-calls)
 		}
-		img = image(3, other, both, other, other)
+		img.Store(image(3, other, both, other, other))
 		s.DirectoryFailed()
 		synctest.Wait()
 		if last := c.calls[len(c.calls)-1]; len(last) != 1 || last[0].Partition != 1 {

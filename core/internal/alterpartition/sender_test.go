@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,17 +139,17 @@ func TestCloseEndsTries(t *testing.T) {
 func TestWatchLooksTwiceInALag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSender(t, &court{})
-		looks := 0
-		s.Watch(func(func(*partition.Partition) bool) { looks++ })
+		var looks atomic.Int64
+		s.Watch(func(func(*partition.Partition) bool) { looks.Add(1) })
 		time.Sleep(10*time.Second + time.Millisecond) // fake: the bubble's clock
 		synctest.Wait()
-		if looks != 21 {
-			t.Errorf("%d looks in 10 s with a lag of 1 s, want 21", looks)
+		if n := looks.Load(); n != 21 {
+			t.Errorf("%d looks in 10 s with a lag of 1 s, want 21", n)
 		}
 		s.Close()
 		time.Sleep(10 * time.Second)
-		if looks != 21 {
-			t.Errorf("%d looks after Close", looks-21)
+		if n := looks.Load(); n != 21 {
+			t.Errorf("%d looks after Close", n-21)
 		}
 	})
 }
