@@ -44,11 +44,13 @@ source "$here/clients/takeover.sh"
 source "$here/clients/plugins.sh"
 # shellcheck source=clients/security.sh
 source "$here/clients/security.sh"
+# shellcheck source=clients/cluster.sh
+source "$here/clients/cluster.sh"
 # shellcheck source=clients/gotests.sh
 source "$here/clients/gotests.sh"
 
 # KEEP=1 leaves what the steps wrote.
-trap 'stop_all; [[ -n ${KEEP:-} ]] && echo "$work" || rm -rf "$work"' EXIT
+trap 'stop_all; three_stop; [[ -n ${KEEP:-} ]] && echo "$work" || rm -rf "$work"' EXIT
 
 for what in kcat java python node go members javac kgo; do
   must "install-$what" "install_$what"
@@ -71,6 +73,7 @@ disk_steps
 takeover_steps
 plugins_steps
 security_steps
+cluster_steps
 gotest_steps
 
 finish
