@@ -198,7 +198,8 @@ func (s *story) drawISR() Command {
 	}
 	from := p.Leader
 	if rapid.IntRange(0, 5).Draw(s.t, "failed") == 0 {
-		from, c.ISR = rapid.SampledFrom(p.Replicas).Draw(s.t, "failed copy"), nil
+		c.ISR, c.Failed = nil, true
+		from = rapid.SampledFrom(p.Replicas).Draw(s.t, "failed copy")
 	}
 	var epoch kafka.BrokerEpoch
 	if b, ok := s.image.Broker(from); ok {

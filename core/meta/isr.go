@@ -22,9 +22,6 @@ type ISRReplica struct {
 
 // ISRChange is a leader's wish for the in-sync replicas of a partition. The epochs
 // are the ones that the leader knows: with others nothing is done.
-//
-// One without any ISR comes from any replica and says that its copy has failed: it is
-// not in sync any more and not eligible, unless nobody else could lead.
 type ISRChange struct {
 	PartitionID
 	LeaderEpoch    kafka.LeaderEpoch
@@ -33,8 +30,9 @@ type ISRChange struct {
 	Recovered      bool // ends Partition.Recovering
 
 	// Failed says that the copy of the broker that asks can't be used any more, because
-	// its log directory failed. Leader or follower, it leaves the ISR if others are in it;
-	// ISR does not count. (Kafka's brokers tell of the directory, KIP-858.)
+	// its log directory failed. Leader or follower, it leaves ISR and ELR, unless nobody
+	// else could lead then. Epochs and ISR don't count: a directory that failed stays so
+	// as long as the registration. (Kafka's brokers tell of the directory, KIP-858.)
 	Failed bool
 }
 
@@ -71,19 +69,12 @@ func (d *Draft) alterISR(from kafka.BrokerID, c *ISRChange) ISRResult {
 		return ISRResult{Err: kafka.ErrUnknownTopicOrPartition.Err("")}
 	}
 	if c.Failed {
-		return d.leaveISR(from, t, c)
-	}
-	check := d.checkISR
-	if len(c.ISR) == 0 {
-		check = d.checkFailed
-	}
-	if err := check(from, p, c); err != nil {
-		return ISRResult{Err: err, State: *p}
-	}
-	if len(c.ISR) == 0 {
 		d.copyFailed(from, t, int(c.Partition))
 		_, p = d.partition(c.PartitionID)
 		return ISRResult{State: *p}
+	}
+	if err := d.checkISR(from, p, c); err != nil {
+		return ISRResult{Err: err, State: *p}
 	}
 	change := d.change(t)
 	change.ISR, change.Recovered = make([]kafka.BrokerID, 0, len(c.ISR)), c.Recovered
@@ -98,23 +89,18 @@ func (d *Draft) alterISR(from kafka.BrokerID, c *ISRChange) ISRResult {
 	return ISRResult{State: *p}
 }
 
-// leaveISR takes a broker whose copy has failed out of the ISR. Alone in it, it stays:
-// nobody else has what it may have after a repair.
-func (d *Draft) leaveISR(from kafka.BrokerID, t *Topic, c *ISRChange) ISRResult {
-	p := &t.Partitions[c.Partition]
-	if len(p.ISR) > 1 && slices.Contains(p.ISR, from) {
-		change := d.change(t)
-		change.ISR, change.Lost = without(p.ISR, from), []kafka.BrokerID{from}
-		d.apply(t, int(c.Partition), &change)
-		_, p = d.partition(c.PartitionID)
-	}
-	return ISRResult{State: *p}
-}
-
 // checkISR says why a leader's change is refused; nil: it is not.
 func (d *Draft) checkISR(from kafka.BrokerID, p *Partition, c *ISRChange) *kafka.Error {
-	if err := checkEpochs(p, c, from == p.Leader); err != nil {
-		return err
+	switch {
+	case c.LeaderEpoch > p.LeaderEpoch, c.PartitionEpoch > p.PartitionEpoch:
+		// The leader has seen more than who decides here.
+		return kafka.ErrNotController.Err("")
+	case c.LeaderEpoch < p.LeaderEpoch:
+		return kafka.ErrFencedLeaderEpoch.Err("")
+	case from != p.Leader:
+		return kafka.ErrInvalidRequest.Err("")
+	case c.PartitionEpoch < p.PartitionEpoch:
+		return kafka.ErrInvalidUpdateVersion.Err("")
 	}
 	hasLeader := false
 	for n, r := range c.ISR {
@@ -134,36 +120,17 @@ func (d *Draft) checkISR(from kafka.BrokerID, p *Partition, c *ISRChange) *kafka
 	return nil
 }
 
-// checkFailed says why nobody listens to a replica whose copy has failed.
-func (d *Draft) checkFailed(from kafka.BrokerID, p *Partition, c *ISRChange) *kafka.Error {
-	return checkEpochs(p, c, slices.Contains(p.Replicas, from))
-}
-
-// checkEpochs refuses who has seen another state of the partition, and who may not
-// ask in the present one.
-func checkEpochs(p *Partition, c *ISRChange, mayAsk bool) *kafka.Error {
-	switch {
-	case c.LeaderEpoch > p.LeaderEpoch, c.PartitionEpoch > p.PartitionEpoch:
-		// Who asks has seen more than who decides here.
-		return kafka.ErrNotController.Err("")
-	case c.LeaderEpoch < p.LeaderEpoch:
-		return kafka.ErrFencedLeaderEpoch.Err("")
-	case !mayAsk:
-		return kafka.ErrInvalidRequest.Err("")
-	case c.PartitionEpoch < p.PartitionEpoch:
-		return kafka.ErrInvalidUpdateVersion.Err("")
-	}
-	return nil
-}
-
 // copyFailed takes a replica without a copy away from where it counts, if the
-// partition has a leader then.
+// partition has a leader then that has the records: what nobody else has may be there
+// after a repair.
 func (d *Draft) copyFailed(from kafka.BrokerID, t *Topic, n int) {
 	p := &t.Partitions[n]
 	c := d.change(t)
 	c.ISR, c.Lost = without(p.ISR, from), []kafka.BrokerID{from}
 	c.Alive = func(id kafka.BrokerID) bool { return id != from && d.alive(id) }
-	if next, changed := p.Next(&c); changed && next.Leader != kafka.NoBroker {
+	next, changed := p.Next(&c)
+	clean := slices.Contains(p.ISR, next.Leader) || slices.Contains(p.ELR, next.Leader)
+	if changed && next.Leader != kafka.NoBroker && (clean || c.Election == ElectUnclean) {
 		d.own(t).Partitions[n] = next
 	}
 }
