@@ -154,6 +154,7 @@ func (b *Broker) Reconfigure(static config.Static) (pending []string) {
 	if moves := b.shown.moves.Load(); moves != nil {
 		moves.SetRate(b.moveRate())
 		b.setThrottles()
+		b.followers.Resize()
 	}
 	return pending
 }

@@ -3,6 +3,8 @@ package api
 import (
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/mortisemq/mortise/core/wire"
 )
 
@@ -49,4 +51,24 @@ func BenchmarkProduceToParkedFetch(b *testing.B) {
 		<-rec.Done()
 		offset++
 	}
+}
+
+// BenchmarkFollowerPoll is a follower's fetch of a session of 1000 partitions of which
+// one has a record: what the others cost.
+func BenchmarkFollowerPoll(b *testing.B) {
+	const partitions = 1000
+	d := newDataRig(b, map[string]int{"t": partitions}, nil)
+	d.replicate("t")
+	d.mustProduce("t", 1)
+	m := d.followOf("t", partitions, 0)
+	m.SessionEpoch = 0
+	first := call[*kmsg.FetchResponse](d, d.a.fetch, m)
+	m.SessionID, m.Topics = first.SessionID, nil
+	conn, sink, r, pool := &wire.ConnInfo{Listener: "TEST"}, new(nullSink), new(wire.Request), new(wire.Responses)
+	for b.Loop() {
+		m.SessionEpoch++
+		r.Init(wire.Header{Key: 1, Version: wire.FollowerVersion}, m.AppendTo(nil), conn, d.clock.Now(), sink, pool)
+		d.a.fetch(r)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/partitions, "ns/partition")
 }

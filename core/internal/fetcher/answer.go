@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/mortisemq/mortise/core/internal/partition"
@@ -108,7 +109,9 @@ func (s *Session) take(now time.Time, f *follower, p *wire.FetchedPartition) {
 		s.append(now, f, p)
 	case kafka.ErrOffsetOutOfRange:
 		s.enter(f, lost)
-		s.asking = append(s.asking, f)
+		if !slices.Contains(s.asking, f) { // few are, and rarely
+			s.asking = append(s.asking, f)
+		}
 	case kafka.ErrFencedLeaderEpoch:
 		if _, _, is := f.replica.FetchState(); is != role {
 			s.touch(f) // there is a new role already

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math/bits"
 	"sync"
 )
 
@@ -85,7 +86,7 @@ func (b *inbox) makeRoom(most int) error {
 	}
 	next := large.Get().(*[]byte)
 	if len(*next) < need {
-		*next = make([]byte, need) // need was compared with the bound
+		*next = make([]byte, 1<<bits.Len(uint(need))) // need was compared with the bound
 	}
 	b.to, b.from = copy(*next, b.buf[b.from:b.to]), 0
 	b.release()
