@@ -21,7 +21,7 @@ func (s *Sender) DirectoryFailed() {
 }
 
 // lookForFailed asks to leave the in-sync replicas of every partition that has failed
-// here, while others are in sync.
+// here. It is up to the cluster whether somebody else can lead.
 func (s *Sender) lookForFailed(all iter.Seq[*partition.Partition]) {
 	img := s.o.Image()
 	for p := range all {
@@ -40,7 +40,7 @@ func (s *Sender) leave(img *meta.Image, p *partition.Partition) {
 }
 
 // leaving is the change by which this broker leaves; nil: it is not in sync by the
-// image, or alone.
+// image, or has the only copy.
 func (s *Sender) leaving(img *meta.Image, p *partition.Partition) *meta.ISRChange {
 	n := p.TopicPartition().Partition
 	t, ok := img.TopicByID(p.TopicID())
@@ -48,7 +48,7 @@ func (s *Sender) leaving(img *meta.Image, p *partition.Partition) *meta.ISRChang
 		return nil
 	}
 	is := &t.Partitions[n]
-	if len(is.ISR) < 2 || !slices.Contains(is.ISR, s.o.Self) {
+	if len(is.Replicas) < 2 || !slices.Contains(is.ISR, s.o.Self) {
 		return nil
 	}
 	return &meta.ISRChange{
