@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mortisemq/mortise/cluster/membership"
 	"github.com/mortisemq/mortise/cluster/peer"
 	"github.com/mortisemq/mortise/core/kafka"
 )
@@ -64,9 +63,9 @@ type target struct {
 
 // seeds are where nodes gossip that gossip does not find. People name peer addresses
 // only, and the image holds those of all brokers; each is asked for the other one.
-func (h *neighbourhood) seeds(join func() []string) func(context.Context) []string {
-	return func(ctx context.Context) []string {
-		targets := h.missing(join)
+func (h *neighbourhood) seeds(join func() []string) func(context.Context, func(kafka.BrokerID) bool) []string {
+	return func(ctx context.Context, alive func(kafka.BrokerID) bool) []string {
+		targets := h.missing(join, alive)
 		rand.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
 		targets = targets[:min(len(targets), seedCalls)]
 		found := make([]string, len(targets))
@@ -85,15 +84,15 @@ func (h *neighbourhood) seeds(join func() []string) func(context.Context) []stri
 	}
 }
 
-// missing are the brokers that gossip does not find, and, while it finds nobody, the
+// missing are the brokers that are not alive to gossip, and, while none is, the
 // addresses to join.
-func (h *neighbourhood) missing(join func() []string) (targets []target) {
-	image := h.group.Image()
+func (h *neighbourhood) missing(join func() []string, alive func(kafka.BrokerID) bool) (targets []target) {
 	met := 0
-	for b := range image.Brokers() {
-		if m, ok := h.find(b.ID); ok && m.State == membership.Alive {
+	for b := range h.group.Image().Brokers() {
+		switch {
+		case alive(b.ID):
 			met++
-		} else if b.ID != h.id && b.Peer != "" {
+		case b.ID != h.id && b.Peer != "":
 			targets = append(targets, target{b.ID, b.Peer})
 		}
 	}
@@ -103,12 +102,4 @@ func (h *neighbourhood) missing(join func() []string) (targets []target) {
 		}
 	}
 	return targets
-}
-
-// find is a node as gossip saw it last.
-func (h *neighbourhood) find(id kafka.BrokerID) (membership.Member, bool) {
-	if h.gossip == nil { // it is just beginning
-		return membership.Member{}, false
-	}
-	return h.gossip.Find(id)
 }

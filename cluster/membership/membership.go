@@ -50,9 +50,10 @@ type Options struct {
 	Facts      Facts
 	// Keys encrypt gossip, see SetKeys; none: it is not encrypted.
 	Keys [][]byte
-	// Seeds are gossip addresses (IP:port) to begin with. It is asked again while there
-	// is somebody to look for; ctx bounds it. nil: there are none.
-	Seeds func(ctx context.Context) []string
+	// Seeds are gossip addresses (IP:port) of nodes that are not alive here, as alive
+	// says, or may not be. It is asked every RejoinInterval, more often while this node
+	// is alone; ctx bounds it. nil: there are none.
+	Seeds func(ctx context.Context, alive func(kafka.BrokerID) bool) []string
 	// Suspected hears that a member was lost, by fault or because it left. It must not
 	// block, nor call the Membership. nil: nobody cares.
 	Suspected func(id kafka.BrokerID)
@@ -208,6 +209,12 @@ func (m *Membership) Find(id kafka.BrokerID) (Member, bool) {
 	defer m.mu.Unlock()
 	member, ok := m.known[id]
 	return member, ok
+}
+
+// alive says whether another node is alive.
+func (m *Membership) alive(id kafka.BrokerID) bool {
+	member, ok := m.Find(id)
+	return ok && member.State == Alive
 }
 
 // Lost are the nodes that were seen and are not alive any more, by id.

@@ -86,7 +86,7 @@ func (w *world) options(n int) Options {
 	return Options{
 		Net: counted{w.net.Host(host(n)), &w.sent}, Listen: ":7946", Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 		Facts: Facts{ID: kafka.BrokerID(n), Instance: [16]byte{byte(n)}, ClusterID: "c", Peer: host(n) + ":9390", Rack: fmt.Sprintf("r%d", n)},
-		Seeds: func(context.Context) []string { return []string{address(1)} },
+		Seeds: func(context.Context, func(kafka.BrokerID) bool) []string { return []string{address(1)} },
 		Suspected: func(id kafka.BrokerID) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

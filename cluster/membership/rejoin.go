@@ -80,7 +80,7 @@ func (m *Membership) seeds() (found []netip.AddrPort) {
 	}
 	ctx, cancel := context.WithTimeout(m.ctx, seedsTimeout)
 	defer cancel()
-	for _, text := range m.options.Seeds(ctx) {
+	for _, text := range m.options.Seeds(ctx, m.alive) {
 		if a, err := netip.ParseAddrPort(text); err == nil {
 			found = append(found, netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
 		}
