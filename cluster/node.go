@@ -10,11 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/mortisemq/mortise/cluster/consensus"
+	"github.com/mortisemq/mortise/cluster/membership"
 	"github.com/mortisemq/mortise/cluster/peer"
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/metrics"
@@ -103,8 +106,17 @@ func (n *Node) takeSeat(ctx context.Context, o *Options, dir string) (err error)
 	if n.port, err = openPort(&o.Peer, o.Broker.NodeID, o.Broker.Net, levels.Logger("mortise.peer")); err != nil {
 		return err
 	}
+	var gossip atomic.Pointer[membership.Membership] // nil until it has begun
+	resolve := func(id kafka.BrokerID) (string, bool) {
+		m := gossip.Load()
+		if m == nil {
+			return "", false
+		}
+		member, ok := m.Find(id)
+		return member.Peer, ok && member.State == membership.Alive
+	}
 	n.group, err = consensus.Open(ctx, consensus.Options{Dir: dir, NodeID: o.Broker.NodeID, ClusterID: o.ClusterID,
-		Log: log, Port: n.port, Join: joinFrom(ctx, o.Peer.Join, log)})
+		Log: log, Port: n.port, Join: joinFrom(ctx, o.Peer.Join, log), Resolve: resolve})
 	if err != nil {
 		return err
 	}
@@ -113,11 +125,12 @@ func (n *Node) takeSeat(ctx context.Context, o *Options, dir string) (err error)
 	}
 	o.Broker.Control, o.Broker.Registrar = n.group, n.group
 	if n.port != nil {
-		o.Broker.Registrar = atPeer{n.group, n.port.Advertised()}
+		o.Broker.Peer = n.port.Advertised()
 		log.Info("peer port", "address", n.port.Addr(), "advertised", n.port.Advertised())
 		if n.others, err = meet(n, o, levels.Logger); err != nil {
 			return err
 		}
+		gossip.Store(n.others.gossip)
 		o.Broker.Registrar, o.Broker.Neighbours = n.others.session, n.others
 	}
 	return nil

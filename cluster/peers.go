@@ -10,7 +10,6 @@ import (
 	"github.com/mortisemq/mortise/cluster/membership"
 	"github.com/mortisemq/mortise/cluster/peer"
 	"github.com/mortisemq/mortise/core/kafka"
-	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/vnet"
 )
 
@@ -82,16 +81,4 @@ func joinFrom(ctx context.Context, entries []string, log *slog.Logger) func() []
 		}
 		return addresses
 	}
-}
-
-// atPeer is a Registrar that says where other nodes reach this one.
-type atPeer struct {
-	meta.Registrar
-	address string
-}
-
-// RegisterBroker implements meta.Registrar.
-func (a atPeer) RegisterBroker(ctx context.Context, r meta.Registration) (kafka.BrokerEpoch, error) {
-	r.Peer = a.address
-	return a.Registrar.RegisterBroker(ctx, r)
 }

@@ -109,7 +109,14 @@ func TestLongAwayIsSoonBack(t *testing.T) {
 		c.stop(away)
 		c.decide(c.leader())
 		time.Sleep(3 * time.Minute) // of the bubble
-		for range 3 {               // also when it was seen and lost in between
+		leader := c.leader()
+		begin := time.Now()
+		c.stop(leader)
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("the leader of a cluster with a node away stopped after %v, want %v at most", took, 5*time.Second)
+		}
+		c.start(leader)
+		for range 3 { // also when it was seen and lost in between
 			begin := time.Now()
 			c.start(away)
 			c.alike()

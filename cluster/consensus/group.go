@@ -264,6 +264,7 @@ func (g *Group) Close() error {
 				errs = append(errs, fmt.Errorf("control snapshot: %w", err))
 			}
 		}
+		g.seat.hurry()
 		errs = append(errs, g.raft.Shutdown().Error())
 		errs = append(errs, g.store.noteReached(g.machine.applied.Load()), g.store.close())
 		g.closeErr = errors.Join(errs...)

@@ -225,10 +225,7 @@ func (g *Group) letIn(ctx context.Context, q *joinRequest) error {
 	if err := g.checkDuplicate(ctx, q); err != nil {
 		return err
 	}
-	servers, err := g.servers(ctx)
-	if err != nil {
-		return err
-	}
+	servers := g.servers()
 	at := slices.IndexFunc(servers, func(s raft.Server) bool { return s.ID == serverID(q.Node) })
 	if at >= 0 && q.Fresh && servers[at].Suffrage == raft.Voter {
 		// It lost its disk, and with it whom it voted for and what it helped to

@@ -97,30 +97,18 @@ func addressIn(c raft.Configuration, id raft.ServerID) (string, bool) {
 }
 
 // Members are the nodes that keep the control log, as this node knows them.
-func (g *Group) Members(ctx context.Context) ([]Member, error) {
-	servers, err := g.servers(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (g *Group) Members() []Member {
 	var all []Member
-	for _, s := range servers {
-		id, err := nodeOf(s.ID)
-		if err != nil {
-			return nil, err
+	for _, s := range g.servers() {
+		if id, err := nodeOf(s.ID); err == nil { // raft writes down no other
+			all = append(all, Member{ID: id, Voter: s.Suffrage == raft.Voter})
 		}
-		all = append(all, Member{ID: id, Voter: s.Suffrage == raft.Voter})
 	}
-	return all, nil
+	return all
 }
 
 // servers are the members by raft's newest configuration.
-func (g *Group) servers(ctx context.Context) ([]raft.Server, error) {
-	f := g.raft.GetConfiguration()
-	if err := g.await(ctx, func() raft.Future { return f }); err != nil {
-		return nil, forClient(err)
-	}
-	return f.Configuration().Servers, nil
-}
+func (g *Group) servers() []raft.Server { return g.raft.GetConfiguration().Configuration().Servers }
 
 // AddNonvoter has a node get the control log from now on. A voter stays one. Only the
 // leader can, as with the other changes of members; others say NOT_CONTROLLER.
@@ -133,11 +121,7 @@ func (g *Group) AddNonvoter(ctx context.Context, id kafka.BrokerID, address stri
 // Promote gives a member a vote, once it has nearly everything that the leader has: a
 // voter that is far behind would stop decisions as soon as another one failed.
 func (g *Group) Promote(ctx context.Context, id kafka.BrokerID) error {
-	servers, err := g.servers(ctx)
-	if err != nil {
-		return err
-	}
-	for _, s := range servers {
+	for _, s := range g.servers() {
 		if s.ID != serverID(id) {
 			continue
 		}

@@ -28,18 +28,14 @@ func (g *Group) Quorum() meta.Quorum {
 			return q
 		}
 	}
-	return g.quorum(ctx)
+	return g.quorum()
 }
 
 // quorum is what this node knows.
-func (g *Group) quorum(ctx context.Context) meta.Quorum {
+func (g *Group) quorum() meta.Quorum {
 	leader, mine := g.Leader()
 	q := meta.Quorum{Leader: leader, LeaderEpoch: int32(g.raft.CurrentTerm()), HighWatermark: int64(g.raft.CommitIndex())}
-	servers, err := g.servers(ctx)
-	if err != nil { // it shuts down, or hands the leadership on
-		servers = g.machine.members.Load().Servers
-	}
-	for _, s := range servers {
+	for _, s := range g.servers() {
 		r, err := g.quorumReplica(s, mine)
 		switch {
 		case err != nil: // no id of ours
@@ -131,11 +127,11 @@ func (g *Group) quorumOf(ctx context.Context, leader kafka.BrokerID) (meta.Quoru
 }
 
 // answerQuorum is quorumOf's other side.
-func (g *Group) answerQuorum(ctx context.Context, _ []byte) ([]byte, error) {
+func (g *Group) answerQuorum(context.Context, []byte) ([]byte, error) {
 	if !g.Leads() {
 		return nil, kafka.ErrNotController.Err("")
 	}
-	q := g.quorum(ctx)
+	q := g.quorum()
 	s := quorumState{Leader: q.Leader, LeaderEpoch: q.LeaderEpoch, HighWatermark: q.HighWatermark}
 	for _, r := range q.Voters {
 		s.Voters = append(s.Voters, stateOf(r))

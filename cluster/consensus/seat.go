@@ -38,6 +38,7 @@ type seat struct {
 	rpcs  chan raft.RPC
 	quit  chan struct{}
 	ended chan struct{} // closed when pump has ended
+	hasty chan struct{} // closed when nothing waits for nodes any more
 	once  sync.Once
 	err   error
 
@@ -59,7 +60,7 @@ type progressing struct {
 
 // newSeat is the transport over the port; without one, a transport that reaches nobody.
 func (g *Group) newSeat() *seat {
-	s := &seat{rpcs: make(chan raft.RPC), quit: make(chan struct{}), ended: make(chan struct{}),
+	s := &seat{rpcs: make(chan raft.RPC), quit: make(chan struct{}), ended: make(chan struct{}), hasty: make(chan struct{}),
 		progress: map[raft.ServerID]progressing{}, down: map[raft.ServerID]chan struct{}{}}
 	if g.options.Port == nil {
 		_, s.transport = raft.NewInmemTransport(raft.ServerAddress(g.serverID()))
@@ -165,9 +166,13 @@ func (s *seat) waitUntilUp(id raft.ServerID) {
 	select {
 	case <-up:
 	case <-timer.C:
-	case <-s.quit:
+	case <-s.hasty:
 	}
 }
+
+// hurry ends every wait for a node, now and later: raft is about to stop, and waits for
+// all that it has under way.
+func (s *seat) hurry() { close(s.hasty) }
 
 // noteDown notes that a node was not reached, if that is the error.
 func (s *seat) noteDown(id raft.ServerID, err error) {

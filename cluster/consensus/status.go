@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -21,14 +22,8 @@ type Status struct {
 func (g *Group) Status() Status {
 	s := Status{State: "follower", Term: g.raft.CurrentTerm(), LastIndex: g.raft.LastIndex(),
 		CommitIndex: g.raft.CommitIndex(), AppliedIndex: g.machine.applied.Load(), LastContact: -1}
-	votes := false
-	for _, server := range g.raft.GetConfiguration().Configuration().Servers {
-		if id, err := nodeOf(server.ID); err == nil {
-			voter := server.Suffrage == raft.Voter
-			s.Members = append(s.Members, Member{ID: id, Voter: voter})
-			votes = votes || voter && id == g.options.NodeID
-		}
-	}
+	s.Members = g.Members()
+	votes := slices.Contains(s.Members, Member{ID: g.options.NodeID, Voter: true})
 	switch {
 	case g.raft.State() == raft.Leader:
 		s.State, s.LastContact = "leader", 0

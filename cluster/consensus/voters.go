@@ -46,12 +46,8 @@ func (g *Group) answerVoter(ctx context.Context, body []byte) ([]byte, error) {
 	if !g.Leads() {
 		return nil, kafka.ErrNotController.Err("")
 	}
-	members, err := g.Members(ctx)
-	if err != nil {
-		return nil, err
-	}
 	joined, votes, voters := false, false, 0
-	for _, m := range members {
+	for _, m := range g.Members() {
 		if m.ID == q.ID {
 			joined, votes = true, m.Voter
 		}
