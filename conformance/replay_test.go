@@ -59,7 +59,14 @@ func TestTranscripts(t *testing.T) {
 }
 
 func replay(t *testing.T, f *transcript.File, dial func() (net.Conn, error)) {
+	t.Helper()
 	bad, err := transcript.Replay(f, dial)
+	report(t, bad, err)
+}
+
+// report fails the test with what differs.
+func report(t *testing.T, bad []transcript.Mismatch, err error) {
+	t.Helper()
 	for i, m := range bad {
 		if i == mismatchesShown {
 			t.Errorf("%d more answers differ", len(bad)-i)

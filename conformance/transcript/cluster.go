@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -54,11 +53,54 @@ func (p *player) lifecycle(what, id string) error {
 			p.drop(name)
 		}
 	}
-	delete(p.stopped, n)
+	if err := do(n); err != nil {
+		return err
+	}
 	if what == "stop" {
 		p.stopped[n] = true
+		return nil
 	}
-	return do(n)
+	delete(p.stopped, n)
+	return p.awaitBrokers()
+}
+
+// awaitBrokers waits until all brokers that run know each other.
+func (p *player) awaitBrokers() error {
+	for broker := 1; broker <= p.cluster.Brokers; broker++ {
+		if p.stopped[broker] {
+			continue
+		}
+		all := func(r *kmsg.MetadataResponse) bool { return len(r.Brokers) == p.cluster.Brokers-len(p.stopped) }
+		if err := p.awaitMetadata(broker, []kmsg.MetadataRequestTopic{}, all); err != nil {
+			return fmt.Errorf("broker %d does not know all the others: %w", broker, err)
+		}
+	}
+	return nil
+}
+
+// errNotSeen says that a broker's metadata did not become what was waited for.
+var errNotSeen = errors.New("not seen in its metadata")
+
+// awaitMetadata asks a broker until its metadata pleases.
+func (p *player) awaitMetadata(broker int, topics []kmsg.MetadataRequestTopic, please func(*kmsg.MetadataResponse) bool) error {
+	req := kmsg.NewPtrMetadataRequest()
+	req.SetVersion(9)
+	req.Topics = topics
+	c, err := p.conn(ownConn + "@" + strconv.Itoa(broker))
+	if err != nil {
+		return err
+	}
+	for range retryMax {
+		resp, err := c.call(req)
+		if err != nil {
+			return err
+		}
+		if please(resp.(*kmsg.MetadataResponse)) {
+			return nil
+		}
+		time.Sleep(retryPause)
+	}
+	return errNotSeen
 }
 
 // assignment reads the replicas of a topic's partitions: 1,2/2,3 are two partitions.
@@ -80,41 +122,39 @@ func assignment(text string) (out []kmsg.CreateTopicsRequestTopicReplicaAssignme
 // awaitReplicas waits until every broker that runs knows the topic, and all replicas
 // are in sync with the first of them as the leader.
 func (p *player) awaitReplicas(name string) error {
+	return p.awaitTopic(name, func(p *kmsg.MetadataResponseTopicPartition) bool {
+		return p.Leader == p.Replicas[0] && len(p.ISR) == len(p.Replicas)
+	})
+}
+
+// awaitInSync waits until replicas of a topic are in sync, whoever leads, and every
+// broker that runs knows that: NAME is all replicas, NAME=2 two of each partition.
+func (p *player) awaitInSync(topic string) error {
+	name, text, some := strings.Cut(topic, "=")
+	want, err := strconv.Atoi(text)
+	if some && err != nil {
+		return fmt.Errorf("insync %s: %w", topic, err)
+	}
+	return p.awaitTopic(name, func(p *kmsg.MetadataResponseTopicPartition) bool {
+		return some && len(p.ISR) == want || len(p.ISR) == len(p.Replicas)
+	})
+}
+
+// awaitTopic waits until every partition of a topic pleases.
+func (p *player) awaitTopic(name string, please func(*kmsg.MetadataResponseTopicPartition) bool) error {
+	complete := func(r *kmsg.MetadataResponse) bool {
+		return len(r.Topics) == 1 && r.Topics[0].ErrorCode == 0 &&
+			!slices.ContainsFunc(r.Topics[0].Partitions, func(p kmsg.MetadataResponseTopicPartition) bool {
+				return p.ErrorCode != 0 || !please(&p)
+			})
+	}
 	for broker := 1; broker <= p.cluster.Brokers; broker++ {
 		if p.stopped[broker] {
 			continue
 		}
-		if err := p.awaitReplicasOn(broker, name); err != nil {
-			return err
+		if err := p.awaitMetadata(broker, []kmsg.MetadataRequestTopic{{Topic: &name}}, complete); err != nil {
+			return fmt.Errorf("broker %d: topic %s: %w", broker, name, err)
 		}
 	}
 	return nil
-}
-
-func (p *player) awaitReplicasOn(broker int, name string) error {
-	req := kmsg.NewPtrMetadataRequest()
-	req.SetVersion(9)
-	req.Topics = []kmsg.MetadataRequestTopic{{Topic: &name}}
-	complete := func(t kmsg.MetadataResponseTopic) bool {
-		return t.ErrorCode == 0 && !slices.ContainsFunc(t.Partitions, func(p kmsg.MetadataResponseTopicPartition) bool {
-			return p.ErrorCode != 0 || p.Leader != p.Replicas[0] || len(p.ISR) != len(p.Replicas)
-		})
-	}
-	c, err := p.conn(ownConn + "@" + strconv.Itoa(broker))
-	if err != nil {
-		return err
-	}
-	for range retryMax {
-		resp, err := c.call(req)
-		if err != nil {
-			return fmt.Errorf("topic %s: %w", name, err)
-		}
-		topics := resp.(*kmsg.MetadataResponse).Topics
-		if len(topics) == 1 && complete(topics[0]) {
-			p.masks.name("topicid", hex.EncodeToString(topics[0].TopicID[:]))
-			return nil
-		}
-		time.Sleep(retryPause)
-	}
-	return fmt.Errorf("broker %d does not know the replicas of topic %s", broker, name)
 }

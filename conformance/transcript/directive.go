@@ -55,6 +55,13 @@ func (p *player) directive(line string) error {
 		return nil
 	case "stop", "start":
 		return p.lifecycle(words[0], strings.Join(words[1:], " "))
+	case "insync":
+		for _, topic := range words[1:] {
+			if err := p.awaitInSync(topic); err != nil {
+				return err
+			}
+		}
+		return nil
 	case "close":
 		p.drop(strings.Join(words[1:], ""))
 		return nil
@@ -79,6 +86,9 @@ func (p *player) topic(name string, options []string) error {
 				return fmt.Errorf("topic %s: %w", name, err)
 			}
 			t.NumPartitions, t.ReplicationFactor = -1, -1
+			if err := p.awaitBrokers(); err != nil {
+				return err
+			}
 			continue
 		}
 		if k == "partitions" {

@@ -19,6 +19,7 @@
 //	topic NAME replicas=1,2/2,3 [K=V...] the same of partitions on these brokers, in sync everywhere
 //	stop N                         stop broker N in order
 //	start N                        start it again
+//	insync TOPIC[=N]...            wait until all replicas of the topics are in sync, or N of each partition
 //	settle                         let the broker apply what was changed (waits while recording only)
 //	login USER [CONN]              from now on a connection is this user's, who logs in by SASL PLAIN (Password)
 //	close [CONN]                   close a connection

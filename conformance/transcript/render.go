@@ -96,6 +96,9 @@ func (r *renderer) slice(name string, f reflect.Value) []string {
 		for i := range items {
 			items[i] = r.scalar(name, f.Index(i))
 		}
+		if r.masks.sorted[name] {
+			slices.Sort(items)
+		}
 		return []string{name + ": [" + strings.Join(items, ", ") + "]"}
 	}
 	var items [][]string

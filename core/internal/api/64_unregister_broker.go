@@ -13,8 +13,7 @@ import (
 //
 // Behaviour: the cluster forgets a broker, whether it serves or not: its partitions
 // get other leaders, and it stays in replica lists as one that is down. A broker that
-// lives registers again when it starts. As in Kafka there is no text with an error, and
-// no time-out in the request.
+// lives registers again when it starts.
 
 // unregisterBroker answers key 64.
 func (a *API) unregisterBroker(r *wire.Request) {
@@ -23,18 +22,22 @@ func (a *API) unregisterBroker(r *wire.Request) {
 		r.Drop(err)
 		return
 	}
-	resp := kmsg.NewPtrUnregisterBrokerResponse()
-	resp.ErrorMessage = kmsg.StringPtr("")
-	if !a.authorizeCluster(r, OpAlter) {
-		resp.ErrorCode = int16(kafka.ErrClusterAuthorizationFailed)
+	answer := func(why *kafka.Error) {
+		resp := kmsg.NewPtrUnregisterBrokerResponse()
+		resp.ErrorCode, resp.ErrorMessage = a.code(r, why), fullText(why)
+		if why == nil {
+			resp.ErrorMessage = kmsg.StringPtr("")
+		}
 		r.ReplyMessage(resp)
+	}
+	if !a.authorizeCluster(r, OpAlter) {
+		answer(kafka.ErrClusterAuthorizationFailed.Err(""))
 		return
 	}
 	id := kafka.BrokerID(q.BrokerID)
 	a.later(r, func(ctx context.Context) {
 		ctx, stop := withTimeout(ctx, controlTimeout)
 		defer stop()
-		resp.ErrorCode = a.code(r, a.refusal(a.deps.Control.UnregisterBroker(ctx, id)))
-		r.ReplyMessage(resp)
+		answer(a.refusal(a.deps.Control.UnregisterBroker(ctx, id)))
 	})
 }

@@ -1,0 +1,74 @@
+package conformance_test
+
+import (
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mortisemq/mortise/conformance/transcript"
+	"github.com/mortisemq/mortise/core/brokertest"
+	"github.com/mortisemq/mortise/core/config"
+)
+
+// threeStatic are the keys that oracle/kafka.sh sets for three brokers.
+var threeStatic = config.Static{
+	"group.initial.rebalance.delay.ms": "0", "replica.lag.time.max.ms": "5000",
+	"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500",
+}
+
+// trio is three brokers whose cluster decides in memory.
+type trio struct {
+	*testing.T
+	brokers []*brokertest.Broker
+}
+
+// startTrio starts three brokers, and does for them what a controller does when one
+// stops in order.
+func startTrio(t *testing.T) transcript.Cluster {
+	brokers, _ := brokertest.StartMany(t, 3, brokertest.Options{Static: threeStatic, Racks: []string{"r1", "r2", "r3"}})
+	c := &trio{t, brokers}
+	return transcript.Cluster{Brokers: len(brokers),
+		Dial: func(broker int) (net.Conn, error) { return brokers[broker-1].Dial() },
+		Stop: c.stop, Start: c.start}
+}
+
+// stop has a broker give away what it leads, stops and fences it.
+func (c *trio) stop(broker int) error {
+	b := c.brokers[broker-1]
+	known, _ := b.Control.Image().Broker(b.ID)
+	if err := b.Control.BeginShutdown(b.ID, known.Epoch); err != nil {
+		return err
+	}
+	b.Stop()
+	return b.Control.FenceBroker(b.ID, known.Epoch)
+}
+
+// start starts a broker again.
+func (c *trio) start(broker int) error {
+	c.brokers[broker-1].Restart()
+	return nil
+}
+
+// TestThreeBrokerTranscripts plays conversations with three brokers of a Kafka 4.4,
+// of which some stop and start in between.
+func TestThreeBrokerTranscripts(t *testing.T) {
+	paths, err := filepath.Glob("testdata/three/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		t.Fatal("no transcripts found, want some in testdata/three")
+	}
+	for _, path := range paths {
+		f, err := transcript.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			bad, err := transcript.ReplayCluster(f, startTrio(t))
+			report(t, bad, err)
+		})
+	}
+}
