@@ -108,6 +108,12 @@ func (d *Dir) Appended() {
 	if d.fullUntil.Load() != 0 {
 		d.fullUntil.Store(0)
 	}
+	d.Changed()
+}
+
+// Changed tells the directory that its checkpoints are not up to date any more, by
+// something else than an append.
+func (d *Dir) Changed() {
 	if !d.changed.Load() {
 		d.changed.Store(true)
 	}

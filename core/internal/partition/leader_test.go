@@ -1,14 +1,17 @@
 package partition
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/isr"
+	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/vfs"
 )
 
 // wait has a wait for all replicas begin.
@@ -323,5 +326,64 @@ func TestLowWatermark(t *testing.T) {
 	c.catchUp(2, 3)
 	if got := c.at(1).LowWatermark(); got != 2 || c.at(2).StartOffset() != 2 {
 		t.Errorf("afterwards: %d, the follower's start is %d", got, c.at(2).StartOffset())
+	}
+}
+
+// TestOneCopyBecomesThree, and one again, within a leader epoch: a reassignment.
+func TestOneCopyBecomesThree(t *testing.T) {
+	c := newCopies(t, min2)
+	c.state.Replicas = three[:1]
+	c.elect(1, 1)
+	c.append(AllReplicas)
+	c.expect(1, 2, 2)
+	c.state.Replicas, c.state.PartitionEpoch = three, c.state.PartitionEpoch+1
+	for _, id := range three {
+		c.tell(id)
+	}
+	c.append(1)
+	c.expect(1, 4, 2) // now two must have it
+	c.catchUp(2)
+	c.decide()
+	w := c.wait(c.append(AllReplicas), NoLimit)
+	c.catchUp(2)
+	w.expect(t, kafka.None)
+	c.catchUp(3)
+	c.decide()
+	w = c.wait(c.append(AllReplicas), NoLimit)
+	w.expect(t)
+	c.state.Replicas, c.state.ISR = three[:1], three[:1]
+	c.state.PartitionEpoch++
+	c.tell(1)
+	w.expect(t, kafka.None)
+	c.expect(1, 8, 8)
+	if out := c.append(AllReplicas); out.Await != kafka.NoOffset {
+		t.Errorf("the only copy waits up to %d", out.Await)
+	}
+}
+
+// TestHighWatermarkIsCheckpointed also when nothing was appended since: otherwise a
+// restarted leader would show less than before.
+func TestHighWatermarkIsCheckpointed(t *testing.T) {
+	c := newCopies(t, nil)
+	c.elect(1, 1, 2)
+	c.append(1)
+	if err := c.pull(2); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range three[:2] {
+		c.rigs[id].dirs.Checkpoint()
+	}
+	for range 2 {
+		if err := c.pull(2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range three[:2] {
+		r := c.rigs[id]
+		r.dirs.Checkpoint()
+		name := r.p.Dir().Path + "/" + logdir.HighWatermarkFile
+		if b, err := vfs.ReadFile(r.fs, name, 1000); err != nil || !strings.Contains(string(b), "t 0 2") {
+			t.Errorf("copy %d: %q, %v", id, b, err)
+		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 type rig struct {
 	t     testing.TB
 	clock *clock.Manual
+	fs    vfs.FS
 	dirs  *logdir.Set
 	purg  *purgatory.Purgatory
 	topic config.Topic
@@ -45,7 +46,7 @@ func topicConfig() config.Topic {
 // newRig makes a partition without a role on fsys.
 func newRig(t testing.TB, fsys vfs.FS, change func(*config.Topic)) *rig {
 	t.Helper()
-	r := &rig{t: t, clock: clock.NewManual(time.UnixMilli(1_700_000_000_000)), topic: topicConfig()}
+	r := &rig{t: t, fs: fsys, clock: clock.NewManual(time.UnixMilli(1_700_000_000_000)), topic: topicConfig()}
 	if change != nil {
 		change(&r.topic)
 	}

@@ -167,6 +167,7 @@ func (p *Partition) raise(hw, end kafka.Offset) int64 {
 		return 0
 	}
 	p.hw.Store(int64(hw))
+	p.at().dir.Changed()
 	n := max(p.unseen, 1)
 	if hw == end {
 		p.unseen = 0
