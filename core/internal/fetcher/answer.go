@@ -140,6 +140,10 @@ func (s *Session) append(now time.Time, f *follower, p *wire.FetchedPartition) {
 		s.changed(now, f, err)
 		return
 	}
+	if len(records) > 0 && end == f.sent.FetchOffset {
+		s.rest(f, now, true) // all are of a later epoch, whose role is on its way (KAFKA-18723)
+		return
+	}
 	f.tries = 0
 	s.setLag(f, int64(max(p.HighWatermark-end, 0)))
 	if end != f.sent.FetchOffset || f.replica.StartOffset() != f.sent.LogStartOffset {

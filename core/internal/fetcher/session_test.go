@@ -28,7 +28,8 @@ type log struct {
 	start, end kafka.Offset
 	last, role kafka.LeaderEpoch
 	hw         kafka.Offset
-	appended   int // bytes
+	appended   int  // bytes
+	deaf       bool // takes nothing, and says nothing
 	refuse     error
 	offline    error
 	cuts       []string
@@ -49,7 +50,7 @@ func (l *log) AppendAsFollower(b []byte, role kafka.LeaderEpoch, hw, start kafka
 	if role != l.role {
 		return 0, partition.ErrStaleRole
 	}
-	for len(b) > 0 {
+	for len(b) > 0 && !l.deaf {
 		batch, rest, err := record.Next(b)
 		if err != nil || batch.BaseOffset() != l.end {
 			return 0, errors.New("gap")
@@ -484,6 +485,19 @@ func TestHalfABatchIsLeft(t *testing.T) {
 	}
 }
 
+// TestRecordsThatAreNotTakenAreNotAskedForAtOnce: they would come again at the speed of
+// the network.
+func TestRecordsThatAreNotTakenAreNotAskedForAtOnce(t *testing.T) {
+	a := newLog(topicA, 0)
+	a.deaf = true
+	s := newScript(t, a, newLog(topicB, 0))
+	s.fetch()
+	s.answer(9, 0, part{topic: topicA, hw: 1, records: batches(0, 9, 1)})
+	if q := s.fetch(); len(q.Forgotten) != 1 || len(asks(q)) != 0 {
+		t.Fatalf("%+v", q)
+	}
+}
+
 // TestWrongAnswersEndTheConnection.
 func TestWrongAnswersEndTheConnection(t *testing.T) {
 	a := newLog(topicA, 0)
@@ -533,7 +547,8 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	frame := s.frameOf(9, 0, part{topic: topicA, hw: 4, records: batches(0, 3, 4)})
 	step := func() {
 		a.end = 0
-		s.flights[0].number, s.parts[key{topicA, 0}].in = 2, 2 // so that the frame fits again
+		f := s.parts[key{topicA, 0}]
+		s.flights[0].number, f.in, f.sent.FetchOffset = 2, 2, 0 // so that the frame fits again
 		if err := s.Handle(s.now, frame); err != nil || a.end != 4 {
 			t.Fatal(a.end, err)
 		}
