@@ -98,6 +98,11 @@ func (r *Roles) logOptions(tp kafka.TopicPartition, id kafka.TopicID, dir *logdi
 	o.RecoveryPoint, o.StartOffset = dir.RecoveryPoint(tp), dir.LogStart(tp)
 	if !dir.Clean {
 		o.Progress = r.progress()
+		if o.RecoveryPoint == kafka.NoOffset && !c.Topic.CleanupCompact {
+			// It was made shortly before a crash, and nothing of it is known to be on the
+			// disk. With a point, a gap between its segments is what the crash took.
+			o.RecoveryPoint = 0
+		}
 	}
 	return o
 }

@@ -328,6 +328,34 @@ func TestUncleanRestartRecovers(t *testing.T) {
 	}
 }
 
+// TestCrashOfANewLogLeavesNoHole: of a log that no checkpoint speaks of yet, what follows
+// a segment that a power failure took goes, too. A hole would be taken for records.
+func TestCrashOfANewLogLeavesNoHole(t *testing.T) {
+	b := newBroker(t)
+	b.start()
+	b.change(func(e *meta.Edit) { e.PutTopic(topic("t", 1)) })
+	p, _ := b.roles.ByName("t", 0)
+	for range 3 {
+		b.append("t", 0)
+		b.append("t", 0)
+		if err := p.Log().Roll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.stop(false)
+	b.roles = nil
+	for _, file := range []string{"00000000000000000002.log", "00000000000000000002.index", "00000000000000000002.timeindex"} {
+		if err := os.Remove(filepath.Join(b.root, "t-0", file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.start()
+	defer func() { b.stop(true) }()
+	if out := b.append("t", 0); out.Base != 2 {
+		t.Fatalf("the log goes on at %d, want 2, where the hole was", out.Base)
+	}
+}
+
 func TestWaitAppliedEndsWithItsContext(t *testing.T) {
 	b := newBroker(t)
 	b.start()
