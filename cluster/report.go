@@ -9,6 +9,12 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
+// Controller implements broker.Neighbours.
+func (h *neighbourhood) Controller() kafka.BrokerID {
+	id, _ := h.group.Leader()
+	return id
+}
+
 // Describe implements broker.Neighbours.
 func (h *neighbourhood) Describe(r *broker.ClusterReport) {
 	s := h.group.Status()

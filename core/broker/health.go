@@ -114,7 +114,7 @@ func replicaHealth(h *admin.Health, p *partition.Partition, m *meta.Partition, s
 
 // seatHealth tells about the broker's place in its cluster.
 func (b *Broker) seatHealth(h *admin.Health, img *meta.Image) {
-	if b.options.Control.Quorum().Leader == kafka.NoBroker {
+	if b.controller() == kafka.NoBroker {
 		h.Add("no-controller", "nobody decides for the cluster, as far as this broker knows: produce and fetch go on, changes wait",
 			"start the voters that are missing: `mortise cluster voters` lists them")
 	}

@@ -14,6 +14,9 @@ import (
 // Neighbours is what a broker's control plane knows of other nodes beyond the image,
 // and does for people. It is safe for concurrent use.
 type Neighbours interface {
+	// Controller is who decides, as far as this node knows; NoBroker: nobody. It never
+	// asks another node.
+	Controller() kafka.BrokerID
 	// Describe completes a report that has what the image says: who votes, how raft
 	// and gossip are, where admin listeners are. It may add nodes.
 	Describe(r *ClusterReport)
@@ -29,7 +32,7 @@ type Neighbours interface {
 func (b *Broker) cluster() admin.Cluster {
 	img := b.image()
 	r := admin.Cluster{ClusterID: img.ClusterID, Broker: int32(b.options.NodeID), Index: img.Index,
-		Raft: admin.Raft{Leader: int32(b.options.Control.Quorum().Leader), LastContactMS: -1}, Nodes: []admin.Node{}}
+		Raft: admin.Raft{Leader: int32(b.controller()), LastContactMS: -1}, Nodes: []admin.Node{}}
 	held := b.countHeld(img, &r.Partitions)
 	for broker := range img.Brokers() {
 		r.Nodes = append(r.Nodes, clusterNode(broker, held[broker.ID]))
@@ -39,6 +42,14 @@ func (b *Broker) cluster() admin.Cluster {
 	}
 	slices.SortFunc(r.Nodes, func(x, y admin.Node) int { return cmp.Compare(x.ID, y.ID) })
 	return r
+}
+
+// controller is who decides, as far as this node knows.
+func (b *Broker) controller() kafka.BrokerID {
+	if n := b.options.Neighbours; n != nil {
+		return n.Controller()
+	}
+	return b.options.Control.Quorum().Leader
 }
 
 // heldCounts is what a broker holds.

@@ -78,7 +78,7 @@ func (b *Broker) measureReplication() {
 	m.GaugeFunc("mortise_cluster_partitions", "Partitions of the cluster.", func() float64 { return float64(b.image().PartitionCount()) })
 	m.GaugeFunc("mortise_cluster_offline_partitions", "Partitions of the cluster that nobody leads.", func() float64 { return float64(b.image().Leaderless()) })
 	m.GaugeFunc("mortise_cluster_active_controller", "1 on the node that decides for the cluster, as far as it knows; the sum over nodes is 1.", func() float64 {
-		return float64(count(b.options.Control.Quorum().Leader == b.options.NodeID))
+		return float64(count(b.controller() == b.options.NodeID))
 	})
 	m.GaugeFunc("mortise_cluster_brokers", "Registered brokers, fenced ones too.", func() float64 { return float64(b.image().BrokerCount()) })
 	m.GaugeFunc("mortise_cluster_fenced_brokers", "Registered brokers that nothing is heard of.", func() float64 {

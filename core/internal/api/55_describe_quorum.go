@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -40,6 +41,14 @@ func (a *API) describeQuorum(r *wire.Request) {
 		r.ReplyMessage(resp)
 		return
 	}
+	a.later(r, func(context.Context) { // who leads is asked how far the others are
+		a.tellQuorum(r, resp)
+		r.ReplyMessage(resp)
+	})
+}
+
+// tellQuorum fills the state of the voters in.
+func (a *API) tellQuorum(r *wire.Request, resp *kmsg.DescribeQuorumResponse) {
 	quorum := a.deps.Control.Quorum()
 	p := kmsg.NewDescribeQuorumResponseTopicPartition()
 	p.ErrorMessage = kmsg.StringPtr("")
@@ -47,7 +56,6 @@ func (a *API) describeQuorum(r *wire.Request) {
 	p.CurrentVoters, p.Observers = a.replicaStates(&quorum, quorum.Voters), a.replicaStates(&quorum, quorum.Observers)
 	resp.Topics = []kmsg.DescribeQuorumResponseTopic{{Topic: clusterMetadataTopic, Partitions: []kmsg.DescribeQuorumResponseTopicPartition{p}}}
 	resp.Nodes = a.quorumNodes(r, &quorum)
-	r.ReplyMessage(resp)
 }
 
 // asksForQuorum says whether a request is about the one thing that there is.

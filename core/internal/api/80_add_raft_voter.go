@@ -36,14 +36,14 @@ func (a *API) addRaftVoter(r *wire.Request) {
 		answer(kafka.ErrClusterAuthorizationFailed.Err(""))
 		return
 	}
-	quorum := a.deps.Control.Quorum()
-	if why := refuseNewVoter(a.image(), &quorum, q); why != nil {
-		answer(why)
-		return
-	}
 	a.later(r, func(ctx context.Context) {
 		ctx, stop := withTimeout(ctx, q.TimeoutMillis)
 		defer stop()
+		quorum := a.deps.Control.Quorum()
+		if why := refuseNewVoter(a.image(), &quorum, q); why != nil {
+			answer(why)
+			return
+		}
 		answer(a.refusal(a.deps.Control.AddVoter(ctx, kafka.BrokerID(q.VoterID))))
 	})
 }

@@ -32,18 +32,17 @@ func (a *API) removeRaftVoter(r *wire.Request) {
 		return
 	}
 	key := voterKey{kafka.BrokerID(q.VoterID), q.VoterDirectoryID}
-	quorum := a.deps.Control.Quorum()
-	why := key.check(a.image(), q.ClusterID, "Remove")
-	if why == nil && !key.among(quorum.Voters) {
-		why = kafka.ErrVoterNotFound.Err(fmt.Sprintf("Cannot remove voter %s from the set of voters %s", key, voterKeys(quorum.Voters)))
-	}
-	if why != nil {
+	if why := key.check(a.image(), q.ClusterID, "Remove"); why != nil {
 		answer(why)
 		return
 	}
 	a.later(r, func(ctx context.Context) {
 		ctx, stop := withTimeout(ctx, controlTimeout)
 		defer stop()
+		if quorum := a.deps.Control.Quorum(); !key.among(quorum.Voters) {
+			answer(kafka.ErrVoterNotFound.Err(fmt.Sprintf("Cannot remove voter %s from the set of voters %s", key, voterKeys(quorum.Voters))))
+			return
+		}
 		answer(a.refusal(a.deps.Control.RemoveVoter(ctx, key.id)))
 	})
 }

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"math"
 
 	"github.com/mortisemq/mortise/core/internal/group"
@@ -82,8 +83,13 @@ type committed struct {
 	end   kafka.Offset
 }
 
-// Synced implements logdir.Waiter.
+// Synced implements logdir.Waiter. That fewer replicas are in sync by now than the topic
+// asks for takes nothing back that they have.
 func (c *committed) Synced(err error) {
+	var known *kafka.Error
+	if errors.As(err, &known) && known.Code == kafka.ErrNotEnoughReplicasAfterAppend {
+		err = nil
+	}
 	s := c.shard
 	s.mu.Lock()
 	ready := s.release(c.end)

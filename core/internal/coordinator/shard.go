@@ -130,7 +130,7 @@ func (s *shard) append(now int64, records []group.Record) (kafka.ErrorCode, kafk
 // finish does what needs no lock. Caller does not hold mu.
 func (s *shard) finish(d done) {
 	if d.await != kafka.NoOffset {
-		s.part.Await(d.await, &committed{shard: s, end: d.await})
+		s.part.AwaitWithin(partition.Wait{UpTo: d.await, Epoch: s.epoch, All: true, Limit: partition.NoLimit}, &committed{shard: s, end: d.await})
 	}
 	send(d.replies)
 }
