@@ -18,6 +18,7 @@ import (
 
 // A decision through any node reaches all of them, and they know each other as brokers.
 func TestThreeNodesAreOneCluster(t *testing.T) {
+	t.Parallel() // it mostly waits
 	begin := time.Now()
 	c := nodetest.StartMany(t, 3, nodetest.Options{})
 	t.Logf("three nodes after %v", time.Since(begin))
@@ -47,6 +48,7 @@ func TestThreeNodesAreOneCluster(t *testing.T) {
 
 // Nodes come back with what they knew, one after the other and all at once.
 func TestNodesComeBack(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := nodetest.StartMany(t, 3, nodetest.Options{})
 	if _, err := c.Nodes[0].Control().CreateTopics(t.Context(), []meta.NewTopic{{Name: "a", PartitionCount: 1, ReplicationFactor: 3}}, false); err != nil {
 		t.Fatal(err)
@@ -83,6 +85,7 @@ func TestNodesComeBack(t *testing.T) {
 }
 
 func TestForeignAndDuplicateNodesAreRefused(t *testing.T) {
+	t.Parallel() // it mostly waits
 	red := nodetest.StartMany(t, 2, nodetest.Options{ClusterID: "red"})
 	blue := nodetest.Start(t, nodetest.Options{NodeID: 3, ClusterID: "blue", Peer: "127.0.0.1:0"})
 	start := func(id kafka.BrokerID, dir string, join ...string) error {

@@ -15,6 +15,7 @@ import (
 // Records that were acknowledged by all replicas survive the loss of any node, also of
 // the one that leads everything.
 func TestRecordsSurviveEachNode(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := nodetest.StartMany(t, 3, nodetest.Options{})
 	client := c.Client(kgo.DefaultProduceTopic("t"), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordDeliveryTimeout(30*time.Second), kgo.MetadataMinAge(50*time.Millisecond))
 	minISR := "2"
