@@ -68,6 +68,7 @@ type fetchPart struct {
 	code      kafka.ErrorCode
 	seen      int64
 	found     partition.Fetched
+	empty     bool           // there was nothing in the partition for this request
 	nearest   kafka.BrokerID // where the consumer should read instead; NoBroker: here
 	throttled bool           // what the follower gets is counted
 }
@@ -226,10 +227,11 @@ func (c *fetchCall) read(again bool) {
 
 // readOne reads one partition.
 func (c *fetchCall) readOne(p *fetchPart, left int, minOne, again bool) {
-	p.nearest = kafka.NoBroker
-	if p.partition == nil {
-		p.partition, p.code = c.find(p)
+	if again && c.quiet(p) {
+		return
 	}
+	p.nearest, p.empty = kafka.NoBroker, false
+	p.partition, p.code = c.find(p) // also again: one may have been deleted meanwhile
 	if p.code != kafka.None {
 		p.found = refusedPart(p.code)
 		return
@@ -243,6 +245,7 @@ func (c *fetchCall) readOne(p *fetchPart, left int, minOne, again bool) {
 	}
 	if c.follower.asks {
 		c.readFollower(p, &q, again)
+		p.empty = p.found.Range == nil && !p.throttled
 		return
 	}
 	q.Anywhere = c.r.Version >= 11 // older clients would not know a follower's errors
@@ -256,6 +259,18 @@ func (c *fetchCall) readOne(p *fetchPart, left int, minOne, again bool) {
 	if p.found.Code != kafka.None {
 		p.nearest = kafka.NoBroker
 	}
+	p.empty = p.found.Range == nil && p.nearest == kafka.NoBroker
+}
+
+// quiet reports whether a partition that had nothing for a request that waited is as it
+// was: nothing was appended or became visible, and nobody nudged who waits for it. Of
+// what was found only the high watermark may be another, for a follower.
+func (c *fetchCall) quiet(p *fetchPart) bool {
+	if !p.empty || p.found.Code != kafka.None || p.found.DivergingEpoch != kafka.NoLeaderEpoch || c.waiters(p).Progress() != p.seen {
+		return false
+	}
+	p.found.HighWatermark = p.partition.HighWatermark()
+	return true
 }
 
 // waiters is where a call waits for a partition: a follower for the log end, anybody

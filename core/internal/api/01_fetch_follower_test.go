@@ -123,6 +123,27 @@ func TestNextFetchOfASessionHurriesTheOneThatWaits(t *testing.T) {
 	}
 }
 
+// TestWokenFetchHasWhatIsNew: of two partitions that had nothing one got a record, and
+// the other is told as it was.
+func TestWokenFetchHasWhatIsNew(t *testing.T) {
+	d := newDataRig(t, map[string]int{"t": 2}, nil)
+	d.replicate("t")
+	m := d.followOf("t", 2, 0)
+	r, waits := wire.Record(m, "client")
+	d.a.fetch(r)
+	d.mustProduce("t", 3)
+	p := partitionsOf(answerOf[*kmsg.FetchResponse](d, m, waits))
+	if len(p) != 2 || len(p[0].RecordBatches) == 0 || len(p[1].RecordBatches) != 0 || p[1].ErrorCode != 0 || p[1].HighWatermark != 0 {
+		t.Fatalf("%+v", p)
+	}
+	r, waits = wire.Record(d.followOf("t", 2, 3), "client") // beyond the end of the second
+	d.a.fetch(r)
+	p = partitionsOf(answerOf[*kmsg.FetchResponse](d, m, waits))
+	if p[0].HighWatermark != 3 || kafka.ErrorCode(p[1].ErrorCode) != kafka.ErrOffsetOutOfRange {
+		t.Fatalf("%+v", p)
+	}
+}
+
 func TestFollowerFetchAllocations(t *testing.T) {
 	if raceDetector {
 		t.Skip("pools drop items at random")

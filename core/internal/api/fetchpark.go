@@ -80,21 +80,12 @@ func (pf *parkedFetch) Complete(_ *purgatory.Waiter, why purgatory.Reason) {
 		r.ReplyNone()
 		return
 	}
-	c.forgetPartitions()
 	c.read(true)
 	if why != purgatory.Progress || c.ready() {
 		c.reply()
 		return
 	}
 	c.park()
-}
-
-// forgetPartitions has the next read look them up again: one may have been
-// deleted while the request waited.
-func (c *fetchCall) forgetPartitions() {
-	for i := range c.parts {
-		c.parts[i].partition = nil
-	}
 }
 
 // release lets go of the records that were read.
