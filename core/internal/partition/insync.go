@@ -31,6 +31,10 @@ func (p *Partition) CheckISR(now time.Time) {
 	p.ask(change)
 }
 
+// refusedPause is how long a refused leader does not ask to let anybody join: its view of
+// the brokers is behind, and followers fetch thousands of times a second.
+const refusedPause = 100 * time.Millisecond
+
 // propose notes that other in-sync replicas are asked for; nil: none are. Caller holds
 // mu, and calls ask afterwards.
 func (p *Partition) propose(r *Role, want []meta.ISRReplica) *meta.ISRChange {
@@ -74,6 +78,7 @@ func (p *Partition) ISRAnswered(c *meta.ISRChange, answer meta.ISRResult) (again
 		// whether an earlier try was done, so both sets count until then.
 	case code == kafka.ErrIneligibleReplica, code == kafka.ErrOperationNotAttempted, code == kafka.ErrInvalidRequest:
 		p.followers.Refused()
+		p.resting = p.parts.Clock.Now().Add(refusedPause)
 	default:
 		again = true
 	}

@@ -232,6 +232,7 @@ func TestISRIsAskedFor(t *testing.T) {
 		t.Errorf("role %+v", r)
 	}
 
+	c.rigs[1].clock.Advance(refusedPause)
 	c.unfit[3] = true
 	c.catchUp(3)
 	if len(c.asked) != 0 {
@@ -241,6 +242,20 @@ func TestISRIsAskedFor(t *testing.T) {
 	c.catchUp(3)
 	if len(c.asked) != 1 || len(c.asked[0].ISR) != 3 {
 		t.Fatalf("asked for %+v", c.asked)
+	}
+	// Refused, it does not ask with every fetch.
+	if c.at(1).ISRAnswered(c.asked[0], meta.ISRResult{Err: kafka.ErrIneligibleReplica.Err("")}) {
+		t.Error("a refusal is asked again")
+	}
+	c.asked = nil
+	c.catchUp(3)
+	if len(c.asked) != 0 {
+		t.Error("asks again at once")
+	}
+	c.rigs[1].clock.Advance(refusedPause)
+	c.catchUp(3)
+	if len(c.asked) != 1 {
+		t.Fatal("does not ask again")
 	}
 	// The image is faster than the answer.
 	late := c.asked[0]

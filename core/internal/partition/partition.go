@@ -83,6 +83,7 @@ type Partition struct {
 	asked     kafka.Offset // end of what a flush was asked for; guarded by mu
 	gone      bool         // closed or deleted: it does not move any more; guarded by mu
 	followers *isr.State   // of a leader with followers; guarded by mu
+	resting   time.Time    // before it nobody is asked to join the in-sync replicas; guarded by mu
 	awaits    []await      // by what they wait for; guarded by mu
 	due       time.Time    // when an await ends at the latest; zero: none has a limit; guarded by mu
 }

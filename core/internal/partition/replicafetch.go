@@ -57,7 +57,7 @@ func (p *Partition) progress(role *Role, q *Fetch) bool {
 	}
 	n := p.advance(role)
 	var change *meta.ISRChange
-	if p.parts.ProposeISR != nil && !p.followers.Member(q.Replica) {
+	if p.parts.ProposeISR != nil && !p.followers.Member(q.Replica) && !now.Before(p.resting) {
 		rules := p.parts.rules(p.config.Load())
 		change = p.propose(role, p.followers.Join(q.Replica, p.HighWatermark(), &rules))
 	}
