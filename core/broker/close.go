@@ -8,8 +8,9 @@ import (
 )
 
 // parkedGrace is how long waiting requests may go on waiting for what they want
-// when the broker stops: a produce for its fsync, a fetch for its max.wait, whose
-// default is half of it. After that they get the answer for a stopping broker.
+// when the broker stops: a produce for its fsync or its replicas, a fetch for its
+// max.wait, whose default is half of it. After that they get the answer for a stopping
+// broker.
 const parkedGrace = time.Second
 
 // Close stops the broker in the order of the package comment. Clients get their
@@ -92,6 +93,7 @@ func (b *Broker) drain(ctx context.Context) error {
 		return err
 	case <-patience:
 		b.purgatory.Close()
+		b.roles.EndWaits()
 		b.groups.Close()
 		return <-done
 	}

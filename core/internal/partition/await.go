@@ -162,11 +162,19 @@ func (p *Partition) verdict() (failed, done error) {
 	switch {
 	case p.Offline() != nil:
 		return errStorage, done
-	case !role.Leading:
+	case !role.Leading || p.parts.stopping.Load():
 		return errNotLeader, done
 	}
 	return nil, done
 }
+
+// Stop says that the broker stops: nobody waits for replicas any more once EndWaits was
+// called for every partition.
+func (p *Parts) Stop() { p.stopping.Store(true) }
+
+// EndWaits ends what waits for replicas, after Stop: who asks elsewhere finds out what
+// became of the records.
+func (p *Partition) EndWaits() { p.release() }
 
 // drop removes the first n awaits. Caller holds mu.
 func (p *Partition) drop(n int) {

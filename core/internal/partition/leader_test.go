@@ -101,6 +101,13 @@ func TestWaitsEndInOtherWays(t *testing.T) {
 		c.at(1).Dir().Failed("test", syscall.EIO)
 		w.expect(t, kafka.ErrKafkaStorageError)
 	})
+	t.Run("the broker stops", func(t *testing.T) {
+		c, w := begin(t)
+		c.at(1).parts.Stop()
+		c.at(1).EndWaits()
+		w.expect(t, kafka.ErrNotLeaderOrFollower)
+		c.wait(c.append(AllReplicas), time.Minute).expect(t, kafka.ErrNotLeaderOrFollower)
+	})
 	t.Run("the topic is deleted", func(t *testing.T) {
 		c, w := begin(t)
 		if err := c.at(1).Delete(); err != nil {

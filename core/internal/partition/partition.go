@@ -38,6 +38,7 @@ type Parts struct {
 	TellFollowers func() bool
 
 	timeouts timeouts
+	stopping atomic.Bool // nobody waits for replicas any more
 }
 
 // lagDefault is Kafka's default of replica.lag.time.max.ms.

@@ -144,6 +144,15 @@ func (r *Roles) Close(clean bool) error {
 	return errors.Join(errs...)
 }
 
+// EndWaits has nobody wait for other replicas any more: the broker stops, and they may
+// stop at the same time.
+func (r *Roles) EndWaits() {
+	r.parts.Stop()
+	for p := range r.All {
+		p.EndWaits()
+	}
+}
+
 // AppliedIndex is the index of the last image that is in effect here.
 func (r *Roles) AppliedIndex() uint64 { return r.applied.Load() }
 
