@@ -28,17 +28,29 @@ func (l *link) dial() error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
+	l.mu.Lock()
+	l.dialed = conn
+	if !l.ended {
+		_ = conn.SetDeadline(l.m.o.Clock.Now().Add(wait)) // the login fails if this does
+	} else {
+		_ = conn.SetDeadline(longAgo)
+	}
+	l.mu.Unlock()
 	if user, password := l.m.o.Credential(); user != "" {
-		_ = conn.SetDeadline(l.m.o.Clock.Now().Add(wait)) // reads and writes fail if this does
-		if err := login(conn, l.m.clientID(l.at), user, password); err != nil {
-			_ = conn.Close()
-			return err
-		}
-		_ = conn.SetDeadline(time.Time{})
+		err = login(conn, l.m.clientID(l.at), user, password)
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dialed = nil
+	if err == nil && l.ended {
+		err = l.m.ctx.Err()
+	}
+	if err != nil {
+		_ = conn.Close()
+		return err
+	}
+	_ = conn.SetDeadline(time.Time{}) // what is read or written first sets it anew
 	l.conn, l.bedtime, l.sendBy = conn, time.Time{}, time.Time{}
-	l.mu.Unlock()
 	l.m.stats.Connects.Add(1)
 	l.m.stats.Connection.Add(1)
 	l.heard = l.m.o.Clock.Now()

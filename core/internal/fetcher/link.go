@@ -30,10 +30,11 @@ type link struct {
 	bedtime time.Time // the connection's read deadline; zero: not known
 	sendBy  time.Time // its write deadline
 
-	mu    sync.Mutex
-	mail  []letter // guarded by mu
-	conn  net.Conn // nil: none; set by run only; guarded by mu
-	ended bool     // guarded by mu
+	mu     sync.Mutex
+	mail   []letter // guarded by mu
+	conn   net.Conn // nil: none; set by run only; guarded by mu
+	dialed net.Conn // that run logs in on; nil: none; guarded by mu
+	ended  bool     // guarded by mu
 }
 
 // letter tells a link to follow a partition, or to do so no longer.
@@ -63,8 +64,10 @@ func (l *link) post(m letter) {
 func (l *link) stop() {
 	l.mu.Lock()
 	l.ended = true
-	if l.conn != nil {
-		_ = l.conn.SetWriteDeadline(longAgo)
+	for _, conn := range []net.Conn{l.conn, l.dialed} {
+		if conn != nil {
+			_ = conn.SetDeadline(longAgo) // a dead connection ends what run does with it by itself
+		}
 	}
 	l.wake()
 	l.mu.Unlock()
