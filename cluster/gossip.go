@@ -46,13 +46,17 @@ func (o *PeerOptions) gossipAdvertise(known string) string {
 	return net.JoinHostPort(host, "0") // the bound port
 }
 
-// SetGossipKeys replaces the keys that encrypt gossip; see membership.SetKeys. A node
-// that is alone has none.
+// SetGossipKeys replaces the keys that encrypt gossip and that nodes show each other;
+// see membership.SetKeys. A node that is alone has none.
 func (n *Node) SetGossipKeys(keys [][]byte) error {
 	if n.others == nil {
 		return nil
 	}
-	return n.others.gossip.SetKeys(keys)
+	if err := n.others.gossip.SetKeys(keys); err != nil {
+		return err
+	}
+	n.port.SetKeys(keys)
+	return nil
 }
 
 // target is somebody to ask where it gossips.

@@ -30,7 +30,9 @@ type PeerOptions struct {
 	GossipListen string
 	// GossipAdvertise is what others are told of it; empty: the bound address.
 	GossipAdvertise string
-	// GossipKeys encrypt gossip: the first does, all are tried. Empty: it is not.
+	// GossipKeys encrypt gossip: the first does, all are tried. Empty: it is not. Nodes
+	// prove to each other on the peer port that they have one; what they say there is
+	// not encrypted.
 	GossipKeys [][]byte
 
 	// Voters is how many nodes vote in the control plane: 1, 3 or 5; 0: by the number of
@@ -66,7 +68,7 @@ func openPort(o *PeerOptions, id kafka.BrokerID, network vnet.Network, log *slog
 	if err := o.check(); err != nil || o.Listen == "" {
 		return nil, err
 	}
-	return peer.Listen(peer.Options{Net: network, Address: o.Listen, Advertised: o.Advertise, Node: id, Log: log})
+	return peer.Listen(peer.Options{Net: network, Address: o.Listen, Advertised: o.Advertise, Node: id, Keys: o.GossipKeys, Log: log})
 }
 
 // joinFrom gives the addresses to join, looked up anew each time; nil: there are none.

@@ -41,10 +41,6 @@ type joinAnswer struct {
 // isFinal says whether asking again could not help: another cluster, or another node
 // with this id.
 func isFinal(err error) bool {
-	var refused *peer.RefusedError
-	if errors.As(err, &refused) && refused.Cluster != "" {
-		return true
-	}
 	return errors.Is(err, ErrForeign) || errors.Is(err, ErrDuplicate) ||
 		errors.Is(err, kafka.ErrInconsistentClusterID.Err("")) || errors.Is(err, kafka.ErrDuplicateBrokerRegistration.Err(""))
 }
@@ -131,10 +127,11 @@ func (g *Group) wantedCluster() string {
 // explain says what an error means for who starts this node.
 func (g *Group) explain(err error) error {
 	var refused *peer.RefusedError
+	own := g.wantedCluster()
 	switch {
-	case errors.As(err, &refused) && refused.Cluster != "" && refused.Cluster != g.wantedCluster():
+	case errors.As(err, &refused) && own != "" && refused.Cluster != "" && refused.Cluster != own:
 		return fmt.Errorf("%w: node %d at %s is of cluster %s, and the data of this node are of cluster %s: give it another data folder, or another address to join",
-			ErrForeign, refused.Node, refused.Address, refused.Cluster, g.wantedCluster())
+			ErrForeign, refused.Node, refused.Address, refused.Cluster, own)
 	case errors.Is(err, kafka.ErrInconsistentClusterID.Err("")):
 		return fmt.Errorf("%w: %w", ErrForeign, err)
 	case errors.Is(err, kafka.ErrDuplicateBrokerRegistration.Err("")):

@@ -33,6 +33,7 @@ type Options struct {
 	Address   string         // of the client listener; empty: a free port of 127.0.0.1
 	Peer      string         // address of the peer port; empty: the node stays alone
 	Join      []string       // peer addresses of a cluster to join
+	Keys      [][]byte       // of gossip and of the peer port
 	Rack      string
 	Static    config.Static // Kafka's broker keys
 	Retention storage.Retention
@@ -80,7 +81,7 @@ func Start(t testing.TB, o Options) *Node {
 func (n *Node) start() {
 	n.t.Helper()
 	o := cluster.Options{DataDir: n.options.DataDir, ClusterID: n.options.ClusterID,
-		Peer: cluster.PeerOptions{Listen: n.options.Peer, Join: n.options.Join}}
+		Peer: cluster.PeerOptions{Listen: n.options.Peer, Join: n.options.Join, GossipKeys: n.options.Keys}}
 	o.Broker = broker.Options{NodeID: n.options.NodeID, Rack: n.options.Rack, Log: n.options.Log, Static: n.options.Static, Retention: n.options.Retention,
 		Plugins: n.options.Plugins, Security: n.options.Security,
 		Listeners: []broker.Listener{{Name: listenerName, Address: n.options.Address, SASL: n.options.SASL}}}

@@ -71,7 +71,7 @@ func (p *Port) dial(ctx context.Context, to target, what purpose) (*conn, error)
 
 // introduce says hello and reads the answer.
 func (p *Port) introduce(ctx context.Context, c *conn, to target, what purpose) error {
-	h := hello{purpose: what, from: p.options.Node, to: to.node, cluster: p.Cluster(), address: p.address, instance: p.instance}
+	h := hello{purpose: what, from: p.options.Node, to: to.node, cluster: p.Cluster(), address: p.address, instance: p.instance, nonce: newNonce()}
 	w, err := func() (w welcome, err error) {
 		by := time.Now().Add(helloTimeout)
 		if d, ok := ctx.Deadline(); ok && d.Before(by) {
@@ -86,12 +86,15 @@ func (p *Port) introduce(ctx context.Context, c *conn, to target, what purpose) 
 		if w, err = readWelcome(c); err != nil {
 			return w, err
 		}
+		if w, err = p.answerChallenge(c, &h, w); err != nil {
+			return w, err
+		}
 		return w, c.SetDeadline(time.Time{})
 	}()
 	if err != nil {
 		return fmt.Errorf("%w: node %s: %w", ErrUnreachable, to, err)
 	}
-	if w.refused {
+	if w.status == statusRefused {
 		return &RefusedError{Address: to.address, Node: w.node, Cluster: w.cluster, Reason: w.reason}
 	}
 	return nil

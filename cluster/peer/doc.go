@@ -12,8 +12,12 @@
 // whether it agrees. Numbers are big endian, a text is its length in one byte and its
 // bytes:
 //
-//	hello:  "MRT" | version 1 | purpose (1 stream, 2 calls) | from int32 | to int32 | cluster text | address text | instance 16 bytes
-//	answer: status (0: welcome) | node int32 | cluster text | instance 16 bytes | reason text
+//	hello:  "MRT" | version 1 | purpose (1 stream, 2 calls) | from int32 | to int32 | cluster text | address text | instance 16 | nonce 16
+//	answer: status (0 welcome, 1 refused, 2 prove) | node int32 | cluster text | instance 16 | nonce 16 | proof 32 | reason text
+//	proof:  HMAC-SHA-256, 32 bytes, and then a second answer
+//
+// With keys both ends prove to have one of the cluster before anything else is said;
+// without, the network has to keep strangers out.
 //
 // A stream is its user's from there on. Calls are frames in both directions:
 //

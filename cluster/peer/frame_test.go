@@ -25,11 +25,11 @@ func TestFramesComeBack(t *testing.T) {
 }
 
 func TestHelloComesBack(t *testing.T) {
-	h := hello{purpose: purposeCalls, from: 3, to: kafka.NoBroker, cluster: "c", address: "host:1", instance: Instance{9}}
+	h := hello{purpose: purposeCalls, from: 3, to: kafka.NoBroker, cluster: "c", address: "host:1", instance: Instance{9}, nonce: nonce{7}}
 	if got, err := readHello(bytes.NewReader(h.encode())); err != nil || got != h {
 		t.Errorf("%+v %v, want %+v", got, err, h)
 	}
-	w := welcome{refused: true, node: 4, cluster: "d", instance: Instance{8}, reason: "why"}
+	w := welcome{status: statusRefused, node: 4, cluster: "d", instance: Instance{8}, nonce: nonce{1}, proof: proof{2}, reason: "why"}
 	if got, err := readWelcome(bytes.NewReader(w.encode())); err != nil || got != w {
 		t.Errorf("%+v %v, want %+v", got, err, w)
 	}

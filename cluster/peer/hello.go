@@ -34,14 +34,26 @@ type hello struct {
 	cluster  string         // empty: not known yet
 	address  string         // where from listens; empty: nowhere
 	instance Instance
+	nonce    nonce
 }
 
-// welcome is the answer to a hello.
+// status is what a welcome says.
+type status uint8
+
+const (
+	statusWelcome status = 0
+	statusRefused status = 1
+	statusProve   status = 2 // that you have the cluster's key; I do
+)
+
+// welcome is the answer to a hello, or to a proof.
 type welcome struct {
-	refused  bool
+	status   status
 	node     kafka.BrokerID
 	cluster  string
 	instance Instance
+	nonce    nonce  // with statusProve
+	proof    proof  // with statusProve
 	reason   string // of a refusal
 }
 
@@ -61,7 +73,7 @@ func (h *hello) encode() []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(h.from))
 	b = binary.BigEndian.AppendUint32(b, uint32(h.to))
 	b = appendText(appendText(b, h.cluster), h.address)
-	return append(b, h.instance[:]...)
+	return append(append(b, h.instance[:]...), h.nonce[:]...)
 }
 
 // readHello reads what encode wrote. Errors wrap errMalformed or are the network's.
@@ -90,19 +102,25 @@ func readHello(r io.Reader) (hello, error) {
 	if h.address, err = readText(r); err != nil {
 		return h, err
 	}
-	_, err = io.ReadFull(r, h.instance[:])
-	return h, err
+	return h, readFull(r, h.instance[:], h.nonce[:])
+}
+
+// readFull fills each of the parts.
+func readFull(r io.Reader, parts ...[]byte) error {
+	for _, part := range parts {
+		if _, err := io.ReadFull(r, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // encode is the welcome's bytes.
 func (w *welcome) encode() []byte {
-	b := make([]byte, 1, 64)
-	if w.refused {
-		b[0] = 1
-	}
+	b := append(make([]byte, 0, 128), byte(w.status))
 	b = binary.BigEndian.AppendUint32(b, uint32(w.node))
 	b = appendText(b, w.cluster)
-	b = append(b, w.instance[:]...)
+	b = append(append(append(b, w.instance[:]...), w.nonce[:]...), w.proof[:]...)
 	return appendText(b, w.reason)
 }
 
@@ -113,16 +131,15 @@ func readWelcome(r io.Reader) (welcome, error) {
 	if _, err := io.ReadFull(r, head); err != nil {
 		return w, err
 	}
-	if head[0] > 1 {
+	if w.status = status(head[0]); w.status > statusProve {
 		return w, fmt.Errorf("%w: status %d", errMalformed, head[0])
 	}
-	w.refused = head[0] == 1
 	w.node = kafka.BrokerID(binary.BigEndian.Uint32(head[1:]))
 	var err error
 	if w.cluster, err = readText(r); err != nil {
 		return w, err
 	}
-	if _, err := io.ReadFull(r, w.instance[:]); err != nil {
+	if err := readFull(r, w.instance[:], w.nonce[:], w.proof[:]); err != nil {
 		return w, err
 	}
 	w.reason, err = readText(r)

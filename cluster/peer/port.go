@@ -32,6 +32,7 @@ type Options struct {
 	// Advertised is where other nodes find it, host:port; empty: the bound address.
 	Advertised string
 	Node       kafka.BrokerID
+	Keys       [][]byte     // see SetKeys
 	Log        *slog.Logger // nil: nothing is logged
 }
 
@@ -47,7 +48,8 @@ type Port struct {
 	address  string
 	instance Instance
 	cluster  atomic.Pointer[string]
-	ctx      context.Context // ends with Close
+	keys     atomic.Pointer[[][]byte] // none: nothing is proven
+	ctx      context.Context          // ends with Close
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 
@@ -81,6 +83,7 @@ func Listen(o Options) (*Port, error) {
 	}
 	rand.Read(p.instance[:]) //nolint:errcheck // never fails, by its contract
 	p.SetCluster("")
+	p.SetKeys(o.Keys)
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.handlers[KindPing] = p.ping
 	p.running.Go(p.accept)
@@ -193,13 +196,9 @@ func (p *Port) receive(c *conn) {
 		_ = c.Close()
 		return
 	}
-	reason, stream := p.check(&h)
-	w := welcome{refused: reason != "", node: p.options.Node, cluster: p.Cluster(), instance: p.instance, reason: reason}
-	_, err = c.Write(w.encode())
-	if err = errors.Join(err, c.SetDeadline(time.Time{})); err != nil || w.refused {
-		if w.refused {
-			p.options.Log.Info("peer port: refused", "node", h.from, "from", c.RemoteAddr(), "reason", reason)
-		}
+	stream, err := p.welcome(c, &h)
+	if err = errors.Join(err, c.SetDeadline(time.Time{})); err != nil {
+		p.options.Log.Info("peer port: not let in", "node", h.from, "from", c.RemoteAddr(), "error", err)
 		_ = c.Close()
 		return
 	}
@@ -208,6 +207,33 @@ func (p *Port) receive(c *conn) {
 		return
 	}
 	p.serve(c)
+}
+
+// welcome lets the other end in, or tells it why not; then it is an error.
+func (p *Port) welcome(c *conn, h *hello) (*Stream, error) {
+	reason, stream := p.check(h)
+	if reason == "" {
+		var err error
+		if reason, err = p.challenge(c, h); err != nil {
+			return nil, err
+		}
+	}
+	w := welcome{node: p.options.Node, cluster: p.Cluster(), instance: p.instance, reason: reason}
+	if reason != "" {
+		w.status = statusRefused
+	}
+	if _, err := c.Write(w.encode()); err != nil {
+		return nil, err
+	}
+	if reason != "" {
+		return nil, errors.New(reason)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h.address != "" && h.cluster == w.cluster {
+		p.heard[h.from] = h.address
+	}
+	return stream, nil
 }
 
 // check decides about a hello: a reason to refuse, or what takes the stream.
@@ -223,9 +249,6 @@ func (p *Port) check(h *hello) (reason string, stream *Stream) {
 	defer p.mu.Unlock()
 	if h.purpose == purposeStream && (own == "" || p.stream == nil) {
 		return "it does not take part in the control plane yet", nil
-	}
-	if h.address != "" && h.cluster == own {
-		p.heard[h.from] = h.address
 	}
 	return "", p.stream
 }
