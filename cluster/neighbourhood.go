@@ -42,6 +42,8 @@ type neighbourhood struct {
 	beater *controller.Beater              // nil until the broker has registered
 
 	leaving sync.WaitGroup
+	stop    context.CancelFunc // ends watchPlugins; nil until the broker has registered
+	looking sync.WaitGroup
 }
 
 // meet begins to gossip and, when this node leads, to watch the others.
@@ -134,6 +136,9 @@ func (h *neighbourhood) registered(b *broker.Broker) error {
 		Send: func(ctx context.Context, body []byte) ([]byte, error) {
 			return h.group.CallLeader(ctx, peer.KindHeartbeat, body)
 		}})
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	h.looking.Go(func() { h.watchPlugins(ctx, b.PluginSet) })
 	admin := b.AdminAddr()
 	if admin == nil {
 		return nil
@@ -163,6 +168,7 @@ func reachable(bound, known string) (string, error) {
 // leave lets others take over what this node leads, and tells them that it goes. That
 // they can't does not keep it: what it has is on its disks.
 func (h *neighbourhood) leave(ctx context.Context) {
+	h.stopLooking()
 	if h.beater != nil && othersServe(h.group.Image(), h.id) {
 		wait, cancel := context.WithTimeout(ctx, drainTime(ctx))
 		if err := h.beater.Stop(wait); err != nil {
@@ -196,8 +202,17 @@ func othersServe(image *meta.Image, id kafka.BrokerID) bool {
 	return false
 }
 
+// stopLooking ends watchPlugins.
+func (h *neighbourhood) stopLooking() {
+	if h.stop != nil {
+		h.stop()
+		h.looking.Wait()
+	}
+}
+
 // close ends all of it.
 func (h *neighbourhood) close() error {
+	h.stopLooking()
 	h.leaving.Wait()
 	if h.beater != nil {
 		h.beater.Close()

@@ -3,7 +3,10 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +15,10 @@ import (
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/pluginhost"
 	"github.com/mortisemq/mortise/core/vnet"
+	"github.com/mortisemq/mortise/sdk/plugin"
+	"github.com/mortisemq/mortise/sdk/storage"
 )
 
 // quiet is a cluster of whole nodes on a network in memory, whose time is fake.
@@ -20,11 +26,33 @@ type quiet struct {
 	t     *testing.T
 	net   *vnet.Mem
 	nodes map[int]*cluster.Node
+
+	plugins map[int]broker.Plugins // of nodes that have some
+	log     logged
+}
+
+// logged is what all nodes log.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
+
+// Write implements io.Writer.
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // quietCluster starts nodes 1 to count.
 func quietCluster(t *testing.T, count int) *quiet {
-	q := &quiet{t: t, net: vnet.NewMem(1), nodes: map[int]*cluster.Node{}}
+	q := &quiet{t: t, net: vnet.NewMem(1), nodes: map[int]*cluster.Node{}, plugins: map[int]broker.Plugins{}}
 	for n := 1; n <= count; n++ {
 		q.start(n)
 	}
@@ -40,7 +68,8 @@ func (q *quiet) host(n int) string { return fmt.Sprintf("10.0.0.%d", n) }
 func (q *quiet) start(n int) {
 	q.t.Helper()
 	o := cluster.Options{DataDir: q.t.TempDir(), Peer: cluster.PeerOptions{Listen: q.address(n)},
-		Broker: broker.Options{NodeID: kafka.BrokerID(n), Net: q.net.Host(q.host(n)),
+		Broker: broker.Options{NodeID: kafka.BrokerID(n), Net: q.net.Host(q.host(n)), Plugins: q.plugins[n],
+			Log:       slog.New(slog.NewTextHandler(&q.log, nil)).With("me", n),
 			Listeners: []broker.Listener{{Name: "PLAINTEXT", Address: q.host(n) + ":9092"}}}}
 	if n > 1 {
 		o.Peer.Join = []string{q.address(1)}
@@ -196,4 +225,39 @@ func TestUnregisteredBrokerComesBack(t *testing.T) {
 		}
 		q.voters(3)
 	})
+}
+
+// A node that has other plugins than the others is noticed, and those that have the same
+// are not.
+func TestOtherPluginsAreNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := quietCluster(t, 2)
+		defer q.stop()
+		q.plugins[3] = broker.Plugins{
+			Builtins: []plugin.Plugin{storage.Plugin(plugin.Plugin{Name: "never", Version: "1.0.0"},
+				func(context.Context, plugin.Config) (storage.Retention, error) { return never{}, nil })},
+			Catalogue: []pluginhost.Spec{{Name: "mine", Kind: plugin.Retention, Builtin: "never", Enabled: true}},
+		}
+		q.start(3)
+		time.Sleep(3 * time.Minute)
+		lines := 0
+		for line := range strings.Lines(q.log.String()) {
+			if !strings.Contains(line, "other plugins") {
+				continue
+			}
+			if lines++; !strings.Contains(line, "me=3") && !strings.Contains(line, "node=3") {
+				t.Error(line)
+			}
+		}
+		if lines != 4 { // 1 and 2 of 3, and 3 of both
+			t.Errorf("%d lines, want 4:\n%s", lines, q.log.String())
+		}
+	})
+}
+
+// never lets no segment go.
+type never struct{}
+
+func (never) Decide(_ context.Context, logs []storage.LogFacts) ([]storage.Verdict, error) {
+	return nil, nil
 }
