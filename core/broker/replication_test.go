@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -289,5 +290,28 @@ func TestReplicaThatWasAwayForTooLongBeginsAnew(t *testing.T) {
 		if r := f.Records(); len(r) != 11 || r[0].Offset != 40 || string(r[0].Value) != "record 20" {
 			s.Errorf("broker 3 has %d records: %+v", len(r), r)
 		}
+	})
+}
+
+// TestAllStopAtOnce: brokers that stop together, with clients and each other as clients,
+// end as soon as one alone.
+func TestAllStopAtOnce(t *testing.T) {
+	replicate(t, brokertest.Options{}, func(s *trio) {
+		s.topic(map[string]string{"min.insync.replicas": "2"}, on(1, 2, 3), on(2, 3, 1), on(3, 1, 2))
+		c := s.producer(0, kgo.RecordRetries(0), kgo.DisableIdempotentWrite())
+		s.write(c, 0, 10)
+		s.net.Cut("broker1", "broker3")
+		c.Produce(s.Context(), &kgo.Record{Value: []byte("late")}, nil) // waits for broker 3
+		synctest.Wait()
+		begin := time.Now()
+		var stops sync.WaitGroup
+		for _, b := range s.brokers {
+			stops.Go(b.Stop)
+		}
+		stops.Wait()
+		if took := time.Since(begin); took > 3*time.Second {
+			s.Errorf("the stop took %v", took)
+		}
+		s.net.Heal("broker1", "broker3")
 	})
 }
