@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Long runs of real clients against Mortise while it is killed, restarted and paused and connections are cut. Called
-# by `make soak`; about 30 minutes on two cores.
+# by `make soak`; about an hour on two cores.
 #
 #   soak.sh [STEP-PREFIX...]     run all steps, or those whose names start so
 #
@@ -78,7 +78,11 @@ must start-mortise target_start
 # that does nothing else.
 plugins_broken() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run Blast -strict -timeout 29m); }
 
+# Nodes of a cluster are broken one after the other for 25 minutes.
+cluster_broken() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -mortise "$work/mortise" -strict -for 25m -seed "$RANDOM" -timeout 29m); }
+
 step plugins-broken plugins_broken
+step cluster-broken cluster_broken
 step kgo-large kgo_test "$records" -test.timeout 25m
 KGO_TEST_CHAOS=1 step kgo-connections-cut kgo_test "$records" "${etl[@]}"
 step kgo-broker-paused while_troubled 2 pause kgo_test "$records" "${etl[@]}"

@@ -16,8 +16,10 @@
 // what it sends by itself, nor gossip). It must not know how the cluster does it: what
 // it sees is the Kafka protocol.
 //
-// The tests are short; flags make the long runs of `make soak`:
+// Processes take their time: nothing but the proxy is tested unless a flag names the
+// program, as `make conformance` and `make soak` do.
 //
+//	-mortise F   the program
 //	-for D       how long the run of faults takes (default: 3 faults)
 //	-faults N    faults of the run, with -seed
 //	-strict      hold failover to its bounds, on a machine that does nothing else

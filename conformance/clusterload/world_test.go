@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ var (
 	faults  = flag.Int("faults", 3, "faults of the run")
 	seed    = flag.Uint64("seed", 1, "of the run of faults")
 	strict  = flag.Bool("strict", false, "hold failover to its bounds")
-	program = flag.String("mortise", "", "the program; empty: built from this checkout")
+	program = flag.String("mortise", "", "the program; empty: nothing runs but the proxy")
 )
 
 // patience is how long anything may take on a busy machine.
@@ -30,25 +29,6 @@ const patience = 2 * time.Minute
 
 // lookEvery is how often the state of the cluster is asked for while waiting for it.
 const lookEvery = 50 * time.Millisecond
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	os.Exit(func() int {
-		if *program != "" {
-			return m.Run()
-		}
-		dir, err := os.MkdirTemp("", "cl")
-		if err != nil {
-			panic(err)
-		}
-		defer os.RemoveAll(dir)
-		*program = filepath.Join(dir, "mortise")
-		if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", *program, "../../cmd/mortise").CombinedOutput(); err != nil {
-			panic(fmt.Sprintf("%v\n%s", err, out))
-		}
-		return m.Run()
-	}())
-}
 
 // world is a cluster with a proxy in front of each way into each node that only nodes use.
 type world struct {
@@ -63,6 +43,9 @@ type world struct {
 // started.
 func newWorld(t testing.TB, n, started int, defaults map[string]string) *world {
 	t.Helper()
+	if *program == "" {
+		t.Skip("-mortise names the program; make conformance does")
+	}
 	w := &world{t: t}
 	ports, err := local.FreePorts(2 * n) // the second half has listeners for followers
 	if err != nil {
@@ -98,17 +81,23 @@ func newWorld(t testing.TB, n, started int, defaults map[string]string) *world {
 	return w
 }
 
-// logsShown is how much of each node's log a test that failed shows.
-const logsShown = 4000
-
-// keepLogs shows the ends of the nodes' logs.
+// keepLogs copies the nodes' logs to where they stay.
 func (w *world) keepLogs() {
+	dir, err := os.MkdirTemp("", "clusterload-")
+	if err != nil {
+		w.t.Log(err)
+		return
+	}
 	for _, n := range w.cluster.Nodes() {
 		text, err := os.ReadFile(n.LogFile())
 		if err == nil {
-			w.t.Logf("node %d:\n%s", n.ID, text[max(0, len(text)-logsShown):])
+			err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("node-%d.log", n.ID)), text, 0o644)
+		}
+		if err != nil {
+			w.t.Log(err)
 		}
 	}
+	w.t.Log("the logs of the nodes: ", dir)
 }
 
 // must ends the test with an error.
