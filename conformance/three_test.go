@@ -26,7 +26,7 @@ type trio struct {
 // startTrio starts three brokers, and does for them what a controller does when one
 // stops in order.
 func startTrio(t *testing.T) transcript.Cluster {
-	brokers, _ := brokertest.StartMany(t, 3, brokertest.Options{Static: threeStatic, Racks: []string{"r1", "r2", "r3"}})
+	brokers, _ := brokertest.StartMany(t, 3, brokertest.Options{ClusterID: "AAAAAAAAQACAAAAAAAAAAA", Static: threeStatic, Racks: []string{"r1", "r2", "r3"}})
 	c := &trio{t, brokers}
 	return transcript.Cluster{Brokers: len(brokers),
 		Dial: func(broker int) (net.Conn, error) { return brokers[broker-1].Dial() },

@@ -13,10 +13,12 @@
 // registration, which raises leader epochs after a crash; the roles of the image
 // that includes it; the plugins, for which it waits a while but does not fail; and
 // only then the first connection is accepted. So no client
-// ever meets a broker that does not know its partitions.
+// ever meets a broker that does not know its partitions. Last, leaders are fetched
+// from, and followers watched.
 //
 // Close goes the other way: no new connections, answers out, retention and
-// compaction stopped, waiting requests completed, plugins ended, logs flushed and closed,
+// compaction stopped, waiting requests completed, plugins ended, nothing fetched nor
+// asked of the cluster any more, logs flushed and closed,
 // checkpoints and the mark of a clean shutdown. When the context ends before, what
 // is left is closed as it is, and the next start recovers.
 //

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
@@ -67,6 +68,7 @@ func (b *Broker) countLed() (c ledCounts) {
 // measureReplication makes the metrics of many-broker facts.
 func (b *Broker) measureReplication() {
 	m := b.options.Metrics
+	partition.Measure(m)
 	led := &ledCounter{count: b.countLed, now: b.options.Clock.Now}
 	gauge := func(name, help string, of func(ledCounts) int) {
 		m.GaugeFunc(name, help, func() float64 { return float64(of(led.get())) })

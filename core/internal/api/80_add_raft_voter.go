@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -58,11 +59,20 @@ func refuseNewVoter(img *meta.Image, quorum *meta.Quorum, q *kmsg.AddRaftVoterRe
 	voter := slices.ContainsFunc(quorum.Voters, func(v meta.QuorumReplica) bool { return v.ID == key.id })
 	switch {
 	case !named:
-		return kafka.ErrInvalidRequest.Err("Add voter request didn't include the endpoint for the default listener " + quorumListener)
+		return kafka.ErrInvalidRequest.Err(fmt.Sprintf("Add voter request didn't include the endpoint (%s) for the default listener ListenerName(%s)", endpointsText(q.Listeners), quorumListener))
 	case voter:
 		return kafka.ErrDuplicateVoter.Err(fmt.Sprintf("The voter id for %s is already part of the set of voters %s.", key, voterKeys(quorum.Voters)))
 	case !key.among(quorum.Observers):
 		return kafka.ErrRequestTimedOut.Err(fmt.Sprintf("New voter %s is not ready to receive requests", key))
 	}
 	return nil
+}
+
+// endpointsText are the addresses of a request in Kafka's words.
+func endpointsText(listeners []kmsg.AddRaftVoterRequestListener) string {
+	all := make([]string, len(listeners))
+	for i, l := range listeners {
+		all[i] = fmt.Sprintf("ListenerName(%s)=%s/<unresolved>:%d", l.Name, l.Host, l.Port)
+	}
+	return "Endpoints(endpoints={" + strings.Join(all, ", ") + "})"
 }

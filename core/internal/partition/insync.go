@@ -5,6 +5,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/metrics"
 )
 
 // CheckISR looks whether followers that don't keep up must leave the in-sync replicas,
@@ -104,13 +105,29 @@ func (p *Partition) agree(old *Role, s *meta.Partition) *Role {
 	return &r
 }
 
+// isrShrinks and isrExpands count changes of the in-sync replicas.
+func isrShrinks(m *metrics.Registry) *metrics.Counter {
+	return m.Counter("mortise_partition_isr_shrinks_total", "Replicas that left the in-sync ones of a partition that this broker leads, counted per change.")
+}
+
+func isrExpands(m *metrics.Registry) *metrics.Counter {
+	return m.Counter("mortise_partition_isr_expands_total", "Replicas that joined the in-sync ones of a partition that this broker leads, counted per change.")
+}
+
+// Measure makes the metrics of partitions that are to be seen before anything was
+// counted: that nothing changes is worth knowing.
+func Measure(m *metrics.Registry) {
+	isrShrinks(m)
+	isrExpands(m)
+}
+
 // count counts a change of the in-sync replicas that this leader sees.
 func (p *Partition) count(old, next *Role) {
 	switch {
 	case len(next.ISR) < len(old.ISR):
-		p.parts.Metrics.Counter("mortise_partition_isr_shrinks_total", "Replicas that left the in-sync ones of a partition that this broker leads, counted per change.").Add(1)
+		isrShrinks(p.parts.Metrics).Add(1)
 	case len(next.ISR) > len(old.ISR):
-		p.parts.Metrics.Counter("mortise_partition_isr_expands_total", "Replicas that joined the in-sync ones of a partition that this broker leads, counted per change.").Add(1)
+		isrExpands(p.parts.Metrics).Add(1)
 	}
 }
 
