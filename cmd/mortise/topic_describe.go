@@ -47,6 +47,7 @@ type partitionView struct {
 	LeaderEpoch int32   `json:"leader_epoch"`
 	Replicas    []int32 `json:"replicas"`
 	ISR         []int32 `json:"isr"`
+	ELR         []int32 `json:"elr,omitempty"` // eligible leader replicas
 	StartOffset int64   `json:"start_offset"`
 	EndOffset   int64   `json:"end_offset"`
 	Bytes       int64   `json:"bytes"` // -1: not known
@@ -183,6 +184,10 @@ func (a *app) describeTopics(ctx context.Context, admin *kadm.Client, details ka
 	if err != nil && !noConfigs {
 		return nil, err
 	}
+	eligible, err := a.eligibleReplicas(ctx, names)
+	if err != nil {
+		return nil, err
+	}
 	groups, err := topicGroups(ctx, admin, ends)
 	if err != nil {
 		return nil, err
@@ -196,7 +201,8 @@ func (a *app) describeTopics(ctx context.Context, admin *kadm.Client, details ka
 		v := topicView{Name: t.Topic, ID: kafka.TopicID(t.ID).String(), Internal: t.IsInternal, Configs: changedConfigs(configs, t.Topic),
 			Groups: append([]topicGroupView{}, groups[t.Topic]...)}
 		for _, p := range t.Partitions.Sorted() {
-			view := partitionView{Partition: p.Partition, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, Replicas: p.Replicas, ISR: p.ISR}
+			view := partitionView{Partition: p.Partition, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, Replicas: p.Replicas, ISR: p.ISR,
+				ELR: eligible[t.Topic][p.Partition]}
 			start, _ := starts.Lookup(t.Topic, p.Partition)
 			end, _ := ends.Lookup(t.Topic, p.Partition)
 			view.StartOffset, view.EndOffset = start.Offset, end.Offset
@@ -258,11 +264,21 @@ func (v topicView) print(w writer) error {
 	rows := [][]string{}
 	for _, p := range v.Partitions {
 		rows = append(rows, []string{
-			fmt.Sprint(p.Partition), fmt.Sprint(p.Leader), fmt.Sprint(p.LeaderEpoch), ids(p.Replicas), ids(p.ISR),
+			fmt.Sprint(p.Partition), fmt.Sprint(p.Leader), fmt.Sprint(p.LeaderEpoch), ids(p.Replicas), p.inSync(),
 			fmt.Sprint(p.StartOffset), fmt.Sprint(p.EndOffset), sizeOf(p.Bytes), segments(p.Segments), p.Cleaner.String(), p.Error,
 		})
 	}
 	return output.Table(w, []string{"PARTITION", "LEADER", "EPOCH", "REPLICAS", "ISR", "START", "END", "SIZE", "SEGMENTS", "CLEANED", ""}, rows)
+}
+
+// inSync are the replicas in sync for people, with those that may lead although they are
+// not.
+func (p *partitionView) inSync() string {
+	text := dash(ids(p.ISR))
+	if len(p.ELR) > 0 {
+		text += " (eligible " + ids(p.ELR) + ")"
+	}
+	return text
 }
 
 // segments is a number of segments for people.
