@@ -8,6 +8,15 @@
 //	DIR/control/     log, votes and snapshots of the control plane
 //	DIR/logs/        partitions, unless the config names other directories
 //
+// # Others
+//
+// A node with a peer port may have others: it gossips (cluster/membership), sends the
+// heartbeats of its broker, and watches all brokers while it leads the control plane
+// (cluster/controller). It starts to gossip once its image is the cluster's, and to send
+// heartbeats once its broker has registered. When it stops, others first take over what
+// they can, then gossip is told, while clients are sent away; the seat goes last. People
+// give peer addresses only: who gossips where is asked over the peer port.
+//
 // # Costs of deciding
 //
 // Every change of the cluster is one command in the control log and costs one
