@@ -2,7 +2,7 @@
 GO ?= go
 export GOFLAGS := -buildvcs=false
 
-.PHONY: all build vet lint proto test race conformance transcripts bench fuzz soak clean
+.PHONY: all build vet lint proto test race conformance transcripts bench fuzz soak simulate clean
 
 all: vet lint test
 
@@ -42,6 +42,10 @@ conformance:
 # Long runs of real clients while the broker is in trouble.
 soak:
 	bash conformance/soak.sh
+
+# The simulated cluster with seeds that nobody has tried, until it is stopped.
+simulate:
+	$(GO) test ./cluster/clustertest -run DiskSeeds -v -timeout 0 -from $$(date +%s)000 -seeds 1000000000
 
 # Records the transcripts anew from a real Kafka 4.4 (needs Java and Maven).
 transcripts:

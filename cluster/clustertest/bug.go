@@ -23,15 +23,7 @@ func (c *control) plant(img *meta.Image, command metadata.Command) {
 
 // lie has a broker that stopped without order say something else.
 func (c *control) lie(n *node, q *metadata.RegisterBroker) {
-	b, known := c.latest().Broker(n.id)
-	if !known {
-		return
-	}
-	switch c.w.bug {
-	case replicatest.KeepUncleanEligible:
-		n.propose(&metadata.FenceBroker{ID: n.id, Epoch: b.Epoch}, func(metadata.Result, bool) {})
-		fallthrough
-	case replicatest.IgnoreUncleanShutdown:
+	if b, known := c.latest().Broker(n.id); known && c.w.bug == replicatest.IgnoreUncleanShutdown {
 		q.CleanShutdown, q.PreviousEpoch = true, b.Epoch
 	}
 }

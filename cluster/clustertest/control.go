@@ -135,7 +135,7 @@ func (c *control) propose(from int, command metadata.Command, done func(metadata
 		c.w.after(retryAfter, func() { c.w.runOn(from, inc, func() { done(metadata.Result{}, 0, false) }) })
 		return
 	}
-	c.w.net.call(from, leader, controlTimeout, func(reply func(any)) {
+	c.w.net.call(from, leader, nil, controlTimeout, func(reply func(any)) {
 		if c.leader != leader {
 			reply(nil)
 			return
@@ -195,7 +195,7 @@ func (c *control) spread() {
 			continue
 		}
 		inc := n.incarnation
-		c.w.net.deliver(c.leader, n.host, func() { n.run(inc, func() { n.learn(index) }) })
+		c.w.net.deliver(c.leader, n.host, nil, func() { n.run(inc, func() { n.learn(index) }) })
 	}
 }
 
@@ -207,7 +207,7 @@ func (c *control) heartbeat(n *node, told func(stale bool)) {
 		return
 	}
 	id, epoch := n.id, n.epoch
-	c.w.net.call(n.host, leader, heartbeatEvery, func(reply func(any)) {
+	c.w.net.call(n.host, leader, nil, heartbeatEvery, func(reply func(any)) {
 		if c.leader != leader {
 			return
 		}

@@ -15,10 +15,10 @@ import (
 type faults struct {
 	w       *world
 	count   int
-	down    map[int]bool // hosts that are down on purpose
-	weights []int        // of kinds, by the seed
-	sum     int
-	lost    *node // lost records, and the cluster may not know it yet; nil: nobody
+	down    map[int]bool  // hosts that are down on purpose
+	pace    time.Duration // the most between two faults, by the seed
+	weights []int         // of kinds, by the seed
+	lost    *node         // lost records, and the cluster may not know it yet; nil: nobody
 }
 
 // stopped reports whether a node shall stay down.
@@ -29,7 +29,10 @@ func (f *faults) next() {
 	if f.w.calm {
 		return
 	}
-	f.w.after(f.w.between(300*time.Millisecond, 2500*time.Millisecond), f.next)
+	if f.pace == 0 {
+		f.pace = f.w.between(300*time.Millisecond, 3*time.Second)
+	}
+	f.w.after(f.w.between(f.pace/4, f.pace), f.next)
 	n := f.w.nodes[f.w.rand.IntN(len(f.w.nodes))]
 	duration := f.w.between(200*time.Millisecond, 8*time.Second)
 	f.count++
@@ -50,10 +53,13 @@ func (f *faults) choose() int {
 	if f.weights == nil {
 		for range f.kinds() {
 			f.weights = append(f.weights, []int{0, 1, 1, 4}[f.w.rand.IntN(4)])
-			f.sum += f.weights[len(f.weights)-1]
 		}
 	}
-	at := f.w.rand.IntN(max(1, f.sum))
+	sum := 1 // a kill, if there is nothing else
+	for _, weight := range f.weights {
+		sum += weight
+	}
+	at := f.w.rand.IntN(sum)
 	for i, weight := range f.weights {
 		if at -= weight; at < 0 {
 			return i
@@ -63,13 +69,11 @@ func (f *faults) choose() int {
 }
 
 // mayStop reports whether one more node may be down: a minority is, and seldom more.
-// Until the cluster knows that a node lost records nobody else may stop: that would be
-// more than one failure at a time.
+// Until what a node lost is where it should be, nobody else may stop: who was killed
+// counts as one that may have lost records, and two of them at a time are more than the
+// contract covers.
 func (f *faults) mayStop(n *node) bool {
-	if f.lost != nil && f.allRegistered() {
-		f.lost = nil
-	}
-	if n.replicas == nil || n.paused || n.stopping || f.down[n.host] || f.lost != nil {
+	if n.replicas == nil || n.paused || n.stopping || f.down[n.host] || f.losing() && f.lost != n {
 		return false
 	}
 	down := 0
@@ -139,7 +143,33 @@ func (f *faults) mayLose(n *node) bool {
 			}
 		}
 	}
-	return f.allRegistered()
+	stopping := slices.ContainsFunc(f.w.nodes, func(o *node) bool { return o.stopping })
+	return !stopping && f.allRegistered()
+}
+
+// losing reports whether what a node lost is not yet where it should be.
+func (f *faults) losing() bool {
+	if f.lost != nil && f.recovered() {
+		f.lost = nil
+	}
+	return f.lost != nil
+}
+
+// recovered reports whether the node that lost records is in sync again, or no longer
+// needed: two others are.
+func (f *faults) recovered() bool {
+	if !f.allRegistered() {
+		return false
+	}
+	for t := range f.w.control.latest().Topics() {
+		for i := range t.Partitions {
+			p := &t.Partitions[i]
+			if slices.Contains(p.Replicas, f.lost.id) && !slices.Contains(p.ISR, f.lost.id) && len(p.ISR) < 2 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // allRegistered reports whether the cluster knows the present process of every node.
@@ -271,10 +301,11 @@ func (f *faults) topic(*node, time.Duration) {
 	}
 }
 
-// reassign moves a partition to other replicas, or gives a move up.
+// reassign moves a partition to other replicas, or gives a move up; not while a node
+// that lost records may be the only one in sync that would be left.
 func (f *faults) reassign(*node, time.Duration) {
 	t, ok := f.w.topics.any()
-	if !ok {
+	if !ok || f.losing() {
 		return
 	}
 	n := f.w.rand.IntN(len(t.Partitions))

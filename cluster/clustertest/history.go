@@ -2,6 +2,7 @@ package clustertest
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -18,7 +19,8 @@ type history struct {
 	partitions map[meta.PartitionID]*committed
 	order      []meta.PartitionID // of partitions, for checks at the end
 	looked     []map[meta.PartitionID]*look
-	seen       int // batches
+	seen       int            // batches
+	mayRepeat  map[int64]bool // tokens of batches that their producer sent under two ids
 }
 
 // committed is one partition's batches below a high watermark that somebody had.
@@ -42,7 +44,7 @@ type look struct {
 }
 
 func newHistory(w *world) *history {
-	return &history{w: w, partitions: map[meta.PartitionID]*committed{}}
+	return &history{w: w, partitions: map[meta.PartitionID]*committed{}, mayRepeat: map[int64]bool{}}
 }
 
 // of is a partition's history.
@@ -165,7 +167,11 @@ func (h *history) lost(c *committed, a ack) {
 	}
 	i, found := slices.BinarySearchFunc(c.batches, a.base, func(b record.Batch, at kafka.Offset) int { return int(b.BaseOffset() - at) })
 	if !found || c.batches[i].BaseTimestamp() != a.token {
-		h.w.fail("acknowledged: %s: batch %d was acknowledged at offset %d and is not committed there", c.name, a.token, a.base)
+		there := "nothing yet"
+		if found {
+			there = fmt.Sprintf("batch %d of epoch %d", c.batches[i].BaseTimestamp(), c.batches[i].LeaderEpoch())
+		}
+		h.w.fail("acknowledged: %s: batch %d was acknowledged at offset %d, where %s is committed", c.name, a.token, a.base, there)
 	}
 }
 
@@ -185,8 +191,8 @@ func (h *history) final() {
 			log := h.whole(c, id, h.w.nodes[r])
 			if k == 0 {
 				first = log
-			} else if !slices.EqualFunc(first, log, func(a, b record.Batch) bool { return bytes.Equal(a, b) }) {
-				h.w.fail("logs: %s differs between replicas %v", c.name, t.Partitions[id.Partition].Replicas)
+			} else if why := differ(first, log); why != "" {
+				h.w.fail("logs: %s on replica %d: %s", c.name, r, why)
 			}
 		}
 		if c.loose {
@@ -197,6 +203,20 @@ func (h *history) final() {
 		}
 		h.sequences(c, first)
 	}
+}
+
+// differ says where a log differs from another one; empty: nowhere.
+func differ(a, b []record.Batch) string {
+	for i := range min(len(a), len(b)) {
+		if !bytes.Equal(a[i], b[i]) {
+			return fmt.Sprintf("batch %d of %d bytes at %d with epoch %d, where the first replica has batch %d of %d bytes at %d with epoch %d",
+				b[i].BaseTimestamp(), len(b[i]), b[i].BaseOffset(), b[i].LeaderEpoch(), a[i].BaseTimestamp(), len(a[i]), a[i].BaseOffset(), a[i].LeaderEpoch())
+		}
+	}
+	if len(a) != len(b) {
+		return fmt.Sprintf("%d batches, where the first replica has %d", len(b), len(a))
+	}
+	return ""
 }
 
 // whole is a replica's whole log.
@@ -213,14 +233,20 @@ func (h *history) whole(c *committed, id meta.PartitionID, n *node) []record.Bat
 	return all
 }
 
-// sequences checks that each idempotent producer's batches follow each other.
+// sequences checks that no batch of an idempotent producer is there twice, and that
+// each producer's batches follow each other.
 func (h *history) sequences(c *committed, log []record.Batch) {
-	next := map[kafka.ProducerID]int32{}
+	next, seen := map[kafka.ProducerID]int32{}, map[int64]kafka.Offset{}
 	for _, b := range log {
 		id := b.ProducerID()
 		if id < 0 {
 			continue
 		}
+		if at, twice := seen[b.BaseTimestamp()]; twice && !h.mayRepeat[b.BaseTimestamp()] {
+			h.w.fail("idempotence: %s: batch %d is at offset %d and again at %d", c.name, b.BaseTimestamp(), at, b.BaseOffset())
+			return
+		}
+		seen[b.BaseTimestamp()] = b.BaseOffset()
 		want, known := next[id]
 		if known && b.BaseSequence() != want || !known && b.BaseSequence() != 0 {
 			h.w.fail("idempotence: %s: producer %d's sequence %d at offset %d, want %d", c.name, id, b.BaseSequence(), b.BaseOffset(), want)

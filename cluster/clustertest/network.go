@@ -50,8 +50,15 @@ func (n *network) reaches(a, b int) bool {
 	return a == b || !n.link(a, b).cut && !n.link(b, a).cut
 }
 
-// deliver has f happen after a message's way, if it arrives.
-func (n *network) deliver(from, to int, f func()) {
+// stream is a connection: what comes after something that was lost is lost, too.
+type stream struct{ broken bool }
+
+// deliver has f happen after a message's way, if it arrives. on is the connection that
+// it belongs to; nil: one of its own.
+func (n *network) deliver(from, to int, on *stream, f func()) {
+	if on == nil {
+		on = &stream{}
+	}
 	if from == to {
 		n.loop.after(0, f)
 		return
@@ -61,13 +68,13 @@ func (n *network) deliver(from, to int, f func()) {
 	if l.slow > 0 {
 		delay += time.Duration(n.rand.Int64N(int64(l.slow)))
 	}
-	lost := l.cut || l.loss > 0 && n.rand.Float64() < l.loss
+	on.broken = on.broken || l.cut || l.loss > 0 && n.rand.Float64() < l.loss
 	l.last = max(l.last, n.loop.now+delay)
-	if lost {
+	if on.broken {
 		return
 	}
 	n.loop.at(l.last, func() {
-		if !l.cut {
+		if on.broken = on.broken || l.cut; !on.broken {
 			f()
 		}
 	})
@@ -76,7 +83,7 @@ func (n *network) deliver(from, to int, f func()) {
 // call asks a host. serve happens there, and its reply, which may come later, brings
 // back what the asker is told; done happens once, with ok false when no answer came in
 // time. Nothing happens on a host whose process is another one by then.
-func (n *network) call(from, to int, timeout time.Duration, serve func(reply func(any)), done func(answer any, ok bool)) {
+func (n *network) call(from, to int, on *stream, timeout time.Duration, serve func(reply func(any)), done func(answer any, ok bool)) {
 	asker, _ := n.up(from)
 	over := false
 	finish := func(answer any, ok bool) {
@@ -87,15 +94,15 @@ func (n *network) call(from, to int, timeout time.Duration, serve func(reply fun
 		n.run(from, asker, func() { done(answer, ok) })
 	}
 	n.loop.after(timeout, func() { finish(nil, false) })
-	n.deliver(from, to, func() {
+	n.deliver(from, to, on, func() {
 		server, up := n.up(to)
 		if !up { // refused
-			n.deliver(to, from, func() { finish(nil, false) })
+			n.deliver(to, from, nil, func() { finish(nil, false) })
 			return
 		}
 		n.run(to, server, func() {
 			serve(func(answer any) {
-				n.deliver(to, from, func() { finish(answer, true) })
+				n.deliver(to, from, nil, func() { finish(answer, true) })
 			})
 		})
 	})

@@ -224,7 +224,7 @@ func (n *node) fetch(q replicatest.Request) {
 		return
 	}
 	leader := n.w.nodes[q.To]
-	n.w.net.call(n.host, leader.host, fetchTimeout, func(reply func(any)) {
+	n.w.net.call(n.host, leader.host, nil, fetchTimeout, func(reply func(any)) {
 		leader.serve(n.id, q.Body, reply)
 	}, func(answer any, _ bool) { n.replicas.Answered(q, answer) })
 }

@@ -29,12 +29,15 @@ type producer struct {
 	sent       int         // of queue
 	generation int         // of attempts: a failure begins a new one
 	pausing    bool        // before the next generation
+	stream     *stream     // of this generation and leader
+	to         *node       // where it goes
 }
 
 // outgoing is a batch on its way.
 type outgoing struct {
 	token int64
 	bytes record.Batch
+	count int // of records
 }
 
 // step makes a batch now and then, and sends what may be sent.
@@ -52,19 +55,36 @@ func (p *producer) step() {
 // make builds the next batch. Its timestamp is its name in the whole run.
 func (p *producer) make() *outgoing {
 	p.w.tokens++
-	token := wallStart.UnixMilli() + p.w.tokens
+	o := &outgoing{token: wallStart.UnixMilli() + p.w.tokens, count: 1 + p.w.rand.IntN(3)}
+	p.number(o)
+	return o
+}
+
+// number builds a batch with the producer's next sequence numbers.
+func (p *producer) number(out *outgoing) {
 	o := record.PlainOptions(0)
 	if p.idempotent {
 		o.ProducerID, o.ProducerEpoch, o.BaseSequence = p.pid, 0, p.sequence
 	}
 	b := record.NewBuilder(o)
 	value := make([]byte, 1+p.w.rand.IntN(400))
-	n := 1 + p.w.rand.IntN(3)
-	for range n {
-		b.Append(token, nil, value, nil)
+	for range out.count {
+		b.Append(out.token, nil, value, nil)
 	}
-	p.sequence += int32(n)
-	return &outgoing{token, b.Bytes()}
+	p.sequence += int32(out.count)
+	out.bytes = b.Bytes()
+}
+
+// beginAnew takes another producer id, as clients do when a leader does not know enough
+// of the last one: after a restart a leader remembers the last batch of a producer, as
+// Kafka's does, and takes one before it, sent again, for out of order. What was under
+// way may be there twice then.
+func (p *producer) beginAnew() {
+	p.pid, p.sequence = p.w.topics.producerID(), 0
+	for _, o := range p.queue {
+		p.w.history.mayRepeat[o.token] = true
+		p.number(o)
+	}
 }
 
 // send sends what was not sent in this generation.
@@ -76,6 +96,12 @@ func (p *producer) send() {
 	if !ok {
 		return
 	}
+	if p.to != leader {
+		if p.sent > 0 {
+			return // a leader that knows nothing of the producer takes any sequence number
+		}
+		p.to, p.stream = leader, &stream{}
+	}
 	for ; p.sent < len(p.queue); p.sent++ {
 		p.attempt(leader, p.queue[p.sent])
 	}
@@ -85,7 +111,7 @@ func (p *producer) send() {
 func (p *producer) attempt(leader *node, o *outgoing) {
 	generation := p.generation
 	bytes := append(record.Batch(nil), o.bytes...)
-	p.w.net.call(p.host, leader.host, produceTimeout, func(reply func(any)) {
+	p.w.net.call(p.host, leader.host, p.stream, produceTimeout, func(reply func(any)) {
 		if leader.epoch == 0 {
 			reply(replicatest.Appended{Code: kafka.ErrNotLeaderOrFollower})
 			return
@@ -130,8 +156,11 @@ func (p *producer) failed(o *outgoing, generation int, code kafka.ErrorCode) {
 	case !p.idempotent:
 		p.remove(o)
 	case generation == p.generation:
+		if code == kafka.ErrOutOfOrderSequenceNumber && o == p.queue[0] {
+			p.beginAnew()
+		}
 		p.generation++
-		p.sent, p.pausing = 0, true
+		p.sent, p.pausing, p.to = 0, true, nil
 		p.w.after(retryAfter, func() { p.pausing = false })
 	}
 }

@@ -34,7 +34,7 @@ func (r *reader) step() {
 		return
 	}
 	epoch := r.epoch
-	r.w.net.call(r.host, leader.host, time.Second, func(reply func(any)) {
+	r.w.net.call(r.host, leader.host, nil, time.Second, func(reply func(any)) {
 		if leader.epoch == 0 {
 			reply(nil)
 			return

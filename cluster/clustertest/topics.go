@@ -18,6 +18,7 @@ type topics struct {
 	producers []*producer
 	readers   []*reader
 	made      int
+	ids       kafka.ProducerID // given out
 }
 
 // topicSpec is a topic to make.
@@ -52,9 +53,12 @@ func (t *topics) create(s topicSpec) {
 	if s.unclean {
 		configs[meta.UncleanElectionConfig] = "true"
 	}
+	if t.w.chance(2) {
+		configs["segment.ms"] = "60" // by the batches' timestamps: every 60 batches of the whole run
+	}
 	t.made++
 	var id kafka.TopicID
-	id[0], id[1], id[15] = byte(t.made), byte(t.made>>8), 1
+	id[0], id[14], id[15] = 1, byte(t.made>>8), byte(t.made)
 	c := &metadata.CreateTopics{Seed: t.w.rand.Uint64(), Topics: []metadata.NewTopic{{
 		Name: s.name, ID: id, PartitionCount: s.partitions, ReplicationFactor: s.factor, Configs: configs,
 	}}}
@@ -90,10 +94,16 @@ func (t *topics) produce(id meta.PartitionID, p *producer) {
 	p.client = t.client(id)
 	p.pid = kafka.NoProducerID
 	if p.idempotent {
-		p.pid = kafka.ProducerID(len(t.producers))
+		p.pid = t.producerID()
 	}
 	t.producers = append(t.producers, p)
 	t.w.after(t.w.between(0, 100*time.Millisecond), p.step)
+}
+
+// producerID is one that nobody has.
+func (t *topics) producerID() kafka.ProducerID {
+	t.ids++
+	return t.ids
 }
 
 // client is a new client of a partition.

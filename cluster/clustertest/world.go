@@ -25,7 +25,9 @@ type Options struct {
 	// Machine makes a node's disk; seed is for what it decides itself.
 	Machine func(id kafka.BrokerID, seed uint64) replicatest.Machine
 
-	bug replicatest.Bug // planted; set by tests
+	bug   replicatest.Bug // planted; set by tests
+	taste []int           // weights of faults; nil: by the seed
+	pace  time.Duration   // the most between two faults; 0: by the seed
 }
 
 // Report is what a run came to.
@@ -106,7 +108,7 @@ func newWorld(o *Options) *world {
 	for i := range n {
 		w.addNode(o.Machine(kafka.BrokerID(i), w.rand.Uint64()), i)
 	}
-	w.faults = &faults{w: w, down: map[int]bool{}}
+	w.faults = &faults{w: w, down: map[int]bool{}, weights: o.taste, pace: o.pace}
 	w.topics = newTopics(w)
 	return w
 }
@@ -155,10 +157,21 @@ func (w *world) healAll() {
 		n.resume()
 		if n.replicas == nil {
 			n.start()
-		} else if n.hasFailed() {
-			n.restart()
 		}
 	}
+	w.after(time.Second, w.repair)
+}
+
+// repair starts processes anew whose disk failed while it was full, as somebody must do
+// who is told of it.
+func (w *world) repair() {
+	for _, n := range w.nodes {
+		if n.replicas != nil && n.epoch != 0 && n.hasFailed() {
+			n.restart()
+			break // one at a time
+		}
+	}
+	w.after(5*time.Second, w.repair)
 }
 
 // fail notes the first broken rule; the run ends.

@@ -13,7 +13,7 @@ const (
 	// TruncateToHighWatermark: a new follower cuts its log to its own high watermark,
 	// which is late (what KIP-101 did away with).
 	TruncateToHighWatermark
-	// TrustHighWatermark: a new leader takes everything that it has for committed.
+	// TrustHighWatermark: a leader tells followers that everything it has is committed.
 	TrustHighWatermark
 	// AckBeforeISR: a producer is answered as soon as the leader has its batch.
 	AckBeforeISR
@@ -32,8 +32,6 @@ const (
 	IgnoreISREpoch
 	// IgnoreUncleanShutdown: a broker says that it stopped in order when it did not.
 	IgnoreUncleanShutdown
-	// KeepUncleanEligible: a broker that stopped without order stays in the ELR.
-	KeepUncleanEligible
 	// ElectAnybody: a replica that is not in sync is elected when none that is is alive.
 	ElectAnybody
 	// IgnoreDuplicates: a leader appends a batch that an idempotent producer repeats.
@@ -46,7 +44,7 @@ const (
 func (b Bug) String() string {
 	return [...]string{"none", "skip truncation", "truncate to high watermark", "trust high watermark", "ack before ISR",
 		"join without catching up", "shrink before commit", "ignore min ISR", "ignore broker epoch", "ignore ISR epoch",
-		"ignore unclean shutdown", "keep unclean eligible", "elect anybody", "ignore duplicates", "stop without sync"}[b]
+		"ignore unclean shutdown", "elect anybody", "ignore duplicates", "stop without sync"}[b]
 }
 
 // Bugs are all of them.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/fetcher"
 	"github.com/mortisemq/mortise/core/internal/partition"
@@ -38,6 +40,7 @@ type link struct {
 type frame struct {
 	connection int
 	bytes      []byte
+	fetch      *kmsg.FetchRequest // what the leader read of it; nil: not yet
 }
 
 func (f *followers) begin(p *process, log *slog.Logger, reg *metrics.Registry) {
@@ -59,6 +62,7 @@ func (f *followers) Follow(h *partition.Partition, leader kafka.BrokerID, _ kafk
 		f.links[leader] = l
 	}
 	f.at[idOf(h)] = leader
+	f.p.plantFollowed(h)
 	l.session.Follow(h)
 }
 
@@ -85,7 +89,7 @@ func (p *process) Fetches() []Request {
 			continue
 		}
 		for b := l.session.Next(now); b != nil; b = l.session.Next(now) {
-			out = append(out, Request{To: leader, Body: &frame{l.connection, slices.Clone(b)}})
+			out = append(out, Request{To: leader, Body: &frame{connection: l.connection, bytes: slices.Clone(b)}})
 		}
 	}
 	return out

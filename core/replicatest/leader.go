@@ -30,6 +30,9 @@ func (p *process) Append(id meta.PartitionID, batch []byte, acks int16, done fun
 		done(Appended{Code: kafka.ErrUnknownTopicOrPartition})
 		return
 	}
+	if p.env.Bug == IgnoreDuplicates {
+		batch = p.anonymous(batch)
+	}
 	a := h.Append(&partition.Append{Batch: batch, Acks: acks, Version: produceVersion})
 	if a.Code != kafka.None || a.Await == kafka.NoOffset || p.env.Bug == AckBeforeISR {
 		done(Appended{Code: a.Code, Base: a.Base})

@@ -63,9 +63,6 @@ func (r *modelReplica) assign(s *meta.Partition, minISR int) {
 		r.leading, r.began = true, r.log.end()
 		r.log.begin(r.epoch, r.began)
 		r.state = isr.Lead(was, r.process.env.ID, s.Replicas, s.ISR, r.began, now)
-		if r.process.env.Bug == TrustHighWatermark {
-			r.log.hw = r.began
-		}
 	}
 	if r.leading {
 		r.advance()

@@ -36,6 +36,7 @@ type process struct {
 
 	followers followers
 	held      []meta.PartitionID
+	strangers kafka.ProducerID // made up by a bug
 }
 
 // images is the cluster's state as reconcile sees it.
@@ -71,13 +72,17 @@ func newProcess(fs *vfs.Mem, env Env) (*process, error) {
 		Files: commitlog.NewFiles(0, reg), Producers: commitlog.NewProducerBudget(0, reg),
 		Clock: p.clock, Log: log, Metrics: reg, Workers: 1,
 		Followers: &p.followers, Lag: func() time.Duration { return env.LagMax },
-		ProposeISR: func(_ *partition.Partition, c *meta.ISRChange) { p.propose(*c) },
+		ProposeISR: p.propose,
 	})
 	return p, nil
 }
 
 // propose asks for an ISR.
-func (p *process) propose(c meta.ISRChange) { p.env.ProposeISR(c) }
+func (p *process) propose(h *partition.Partition, c *meta.ISRChange) {
+	p.env.ProposeISR(meta.ISRChange{PartitionID: c.PartitionID, LeaderEpoch: c.LeaderEpoch, PartitionEpoch: c.PartitionEpoch,
+		ISR: members(c.ISR, p.env.Bug), Recovered: c.Recovered})
+	p.plantProposed(h, c)
+}
 
 // CleanEpoch implements Replicas.
 func (p *process) CleanEpoch() (kafka.BrokerEpoch, bool) {
@@ -101,6 +106,7 @@ func (p *process) Apply(img *meta.Image) {
 		found[idOf(h)] = true
 	}
 	p.held = sortedIDs(found)
+	p.plantApplied()
 }
 
 // idOf names a partition.
@@ -126,12 +132,19 @@ func (p *process) Tick() {
 			continue
 		}
 		h.CheckISR(p.env.Now())
-		// Before the checkpoints do it, which would need a goroutine.
 		if p.ticks%syncTicks == 0 && len(h.Log().Segments()) > 1 {
-			_, _ = h.Log().Sync() // a failure is the log's from now on, and shows there
+			flush(h)
 		}
 	}
 	p.clock.fire()
+}
+
+// flush has the group commit make a partition durable, and waits for that. The group
+// commit does it in a goroutine; nothing else happens meanwhile.
+func flush(h *partition.Partition) {
+	done := make(chan error, 1)
+	h.AwaitWithin(partition.Wait{UpTo: h.EndOffset()}, told(func(err error) { done <- err }))
+	<-done // a failure takes the directory offline, which shows
 }
 
 // ISRAnswered implements Replicas.
@@ -142,6 +155,9 @@ func (p *process) ISRAnswered(c meta.ISRChange, r meta.ISRResult) bool {
 
 // Stop implements Replicas.
 func (p *process) Stop() error {
+	if p.env.Bug == StopWithoutSync {
+		return p.dirs.Close(true, p.epoch)
+	}
 	return errors.Join(p.roles.Close(true), p.dirs.Close(true, p.epoch))
 }
 

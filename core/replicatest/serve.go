@@ -14,7 +14,8 @@ import (
 // The messages are read and written by another library than the follower's, so that
 // both can't be wrong in the same way.
 func (p *process) Serve(from kafka.BrokerID, request any, again bool) (any, bool) {
-	b := request.(*frame).bytes[4:]
+	sent := request.(*frame)
+	b := sent.bytes[4:]
 	key, version, id := int16(binary.BigEndian.Uint16(b)), int16(binary.BigEndian.Uint16(b[2:])), b[4:8]
 	name := int(binary.BigEndian.Uint16(b[8:]))
 	body := b[10+name+1:] // no tags
@@ -27,12 +28,15 @@ func (p *process) Serve(from kafka.BrokerID, request any, again bool) (any, bool
 		}
 		return p.offsets(&q).AppendTo(answer), true
 	}
-	q := kmsg.NewFetchRequest()
-	q.SetVersion(version)
-	if err := q.ReadFrom(body); err != nil {
-		return nil, true
+	if sent.fetch == nil {
+		q := kmsg.NewPtrFetchRequest()
+		q.SetVersion(version)
+		if err := q.ReadFrom(body); err != nil {
+			return nil, true
+		}
+		sent.fetch = q
 	}
-	r, ready := p.fetch(from, &q, again)
+	r, ready := p.fetch(from, sent.fetch, again)
 	return r.AppendTo(answer), ready
 }
 
@@ -64,11 +68,14 @@ func (p *process) fetchPartition(from kafka.BrokerID, q *kmsg.FetchRequest, topi
 		return r, true
 	}
 	var f partition.Fetched
-	h.ReplicaFetch(&partition.Fetch{
+	ask := partition.Fetch{
 		From: kafka.Offset(want.FetchOffset), Epoch: kafka.LeaderEpoch(want.CurrentLeaderEpoch), LastEpoch: kafka.LeaderEpoch(want.LastFetchedEpoch),
 		MaxBytes: int(want.PartitionMaxBytes), MinOne: true, LogStart: kafka.Offset(want.LogStartOffset),
 		Replica: from, ReplicaEpoch: kafka.BrokerEpoch(q.ReplicaState.Epoch), Again: again,
-	}, &f)
+	}
+	p.plantAsked(h, &ask)
+	h.ReplicaFetch(&ask, &f)
+	p.plantServed(h, &f)
 	r.ErrorCode, r.HighWatermark, r.LastStableOffset, r.LogStartOffset = int16(f.Code), int64(f.HighWatermark), int64(f.LastStable), int64(f.LogStart)
 	r.DivergingEpoch.Epoch, r.DivergingEpoch.EndOffset = int32(f.DivergingEpoch), int64(f.DivergingEnd)
 	if f.Range != nil {

@@ -1,0 +1,89 @@
+package replicatest
+
+import (
+	"slices"
+
+	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/record"
+)
+
+// The bugs of a process are made where it touches the rooms below: they have no hooks
+// of their own.
+
+// plantApplied makes the bugs of configurations.
+func (p *process) plantApplied() {
+	if p.env.Bug != IgnoreMinISR {
+		return
+	}
+	for _, id := range p.held {
+		h := p.find(id)
+		c, topic := *h.Config(), *h.Config().Topic
+		topic.MinInsyncReplicas = 1
+		c.Topic = &topic
+		h.SetConfig(&c)
+	}
+}
+
+// plantFollowed makes the bugs of new followers.
+func (p *process) plantFollowed(h *partition.Partition) {
+	if p.env.Bug == TruncateToHighWatermark {
+		_, _, role := h.FetchState()
+		_ = h.TruncateForDivergence(role, kafka.NoLeaderEpoch, h.HighWatermark()) // a failure shows elsewhere
+	}
+}
+
+// plantProposed makes the bugs of leaders that have asked for an ISR.
+func (p *process) plantProposed(h *partition.Partition, c *meta.ISRChange) {
+	if p.env.Bug != ShrinkBeforeCommit {
+		return
+	}
+	r := *h.Role()
+	r.PartitionEpoch++
+	r.ISR = nil
+	for _, m := range c.ISR {
+		r.ISR = append(r.ISR, m.ID)
+	}
+	_ = h.SetRole(r) // a failure shows elsewhere
+}
+
+// plantAsked makes the bugs of what a follower asks.
+func (p *process) plantAsked(h *partition.Partition, q *partition.Fetch) {
+	switch p.env.Bug {
+	case SkipTruncation:
+		q.LastEpoch = kafka.NoLeaderEpoch
+	case JoinWithoutCatchingUp:
+		r := h.Role()
+		if q.Again || !r.Leading || slices.Contains(r.ISR, q.Replica) {
+			return
+		}
+		list := []meta.ISRReplica{{ID: q.Replica, Epoch: q.ReplicaEpoch}}
+		for _, id := range r.ISR {
+			list = append(list, meta.ISRReplica{ID: id, Epoch: -1})
+		}
+		p.env.ProposeISR(meta.ISRChange{PartitionID: idOf(h), LeaderEpoch: r.Epoch, PartitionEpoch: r.PartitionEpoch, ISR: list, Recovered: true})
+	}
+}
+
+// plantServed makes the bugs of what a leader answers.
+func (p *process) plantServed(h *partition.Partition, f *partition.Fetched) {
+	if p.env.Bug == TrustHighWatermark && f.Code == kafka.None {
+		f.HighWatermark = h.EndOffset()
+	}
+}
+
+// anonymous is a batch as if each attempt to send it were another producer's.
+func (p *process) anonymous(b record.Batch) record.Batch {
+	if b.ProducerID() < 0 {
+		return b
+	}
+	o := record.PlainOptions(record.None)
+	p.strangers++
+	o.ProducerID, o.ProducerEpoch, o.BaseSequence = 1<<40+kafka.ProducerID(p.env.ID)<<32+p.strangers, 0, 0
+	again := record.NewBuilder(o)
+	for range b.Count() {
+		again.Append(b.BaseTimestamp(), nil, []byte("again"), nil)
+	}
+	return again.Bytes()
+}
