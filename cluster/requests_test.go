@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/mortisemq/mortise/cluster/nodetest"
+	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 )
@@ -91,7 +92,7 @@ func TestRequestsThroughAnyNode(t *testing.T) {
 // TestGroupsOfACluster: __consumer_offsets has three replicas, and a group goes on with
 // its offsets when its coordinator stops.
 func TestGroupsOfACluster(t *testing.T) {
-	c := nodetest.StartMany(t, 3, nodetest.Options{})
+	c := nodetest.StartMany(t, 3, nodetest.Options{Static: config.Static{"offsets.topic.num.partitions": "3"}})
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	if r, err := c.Nodes[0].Control().CreateTopics(ctx, []meta.NewTopic{{Name: "t", PartitionCount: 1, ReplicationFactor: 3}}, false); err != nil || r[0].Err != nil {
