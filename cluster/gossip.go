@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mortisemq/mortise/cluster/membership"
 	"github.com/mortisemq/mortise/cluster/peer"
 	"github.com/mortisemq/mortise/core/kafka"
 )
@@ -67,9 +68,9 @@ type target struct {
 
 // seeds are where nodes gossip that gossip does not find. People name peer addresses
 // only, and the image holds those of all brokers; each is asked for the other one.
-func (h *neighbourhood) seeds(join func() []string) func(context.Context, func(kafka.BrokerID) bool) []string {
+func (h *neighbourhood) seeds(join []string) func(context.Context, func(kafka.BrokerID) bool) []string {
 	return func(ctx context.Context, alive func(kafka.BrokerID) bool) []string {
-		targets := h.missing(join, alive)
+		targets := h.missing(ctx, join, alive)
 		rand.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
 		targets = targets[:min(len(targets), seedCalls)]
 		found := make([]string, len(targets))
@@ -90,7 +91,7 @@ func (h *neighbourhood) seeds(join func() []string) func(context.Context, func(k
 
 // missing are the brokers that are not alive to gossip, and, while none is, the
 // addresses to join.
-func (h *neighbourhood) missing(join func() []string, alive func(kafka.BrokerID) bool) (targets []target) {
+func (h *neighbourhood) missing(ctx context.Context, join []string, alive func(kafka.BrokerID) bool) (targets []target) {
 	met := 0
 	for b := range h.group.Image().Brokers() {
 		switch {
@@ -100,10 +101,15 @@ func (h *neighbourhood) missing(join func() []string, alive func(kafka.BrokerID)
 			targets = append(targets, target{b.ID, b.Peer})
 		}
 	}
-	if met == 0 && join != nil {
-		for _, address := range join() {
-			targets = append(targets, target{kafka.NoBroker, address})
-		}
+	if met > 0 || len(join) == 0 {
+		return targets
+	}
+	addresses, err := membership.Resolve(ctx, join, nil)
+	if err != nil {
+		h.log.Debug("addresses to join", "error", err)
+	}
+	for _, address := range addresses {
+		targets = append(targets, target{kafka.NoBroker, address})
 	}
 	return targets
 }

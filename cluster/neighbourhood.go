@@ -62,7 +62,7 @@ func meet(n *Node, o *Options, log func(name string) *slog.Logger) (*neighbourho
 		Advertised: o.Peer.gossipAdvertise(n.port.Advertised()), Keys: o.Peer.GossipKeys,
 		Facts: membership.Facts{ID: h.id, Instance: n.port.Instance(), ClusterID: n.group.Image().ClusterID,
 			Peer: n.port.Advertised(), Rack: o.Broker.Rack},
-		Seeds: h.seeds(joinFrom(context.Background(), o.Peer.Join, h.log)), Suspected: h.suspected, Log: log("mortise.membership")})
+		Seeds: h.seeds(o.Peer.Join), Suspected: h.suspected, Log: log("mortise.membership")})
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,9 @@ type session struct {
 // Heartbeat takes what a broker says of itself and answers it.
 func (m *Machine) Heartbeat(now time.Time, h Heartbeat) Answer {
 	b, ok := m.image.Broker(h.ID)
+	if (!ok || h.Epoch != b.Epoch) && h.Applied > m.image.Index {
+		return Answer{Status: Known} // another leads by now, and this node has not noticed
+	}
 	if !ok || h.Epoch > b.Epoch {
 		m.voters.speaks(h.ID)
 		return Answer{Status: Unknown}
