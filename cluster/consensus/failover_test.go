@@ -147,6 +147,7 @@ func TestLeadershipIsTold(t *testing.T) {
 		if !<-c.nodes[now].group.Leadership() {
 			t.Error("the new leader was told that it does not lead")
 		}
+		time.Sleep(heartbeatTimeout) // of the bubble: the others hear of it
 		for id, n := range c.nodes {
 			if leader, mine := n.group.Leader(); leader != now || mine != (id == now) {
 				t.Errorf("node %d takes %d for the leader (itself: %v), want %d", id, leader, mine, now)

@@ -126,6 +126,9 @@ func (g *Group) start(ctx context.Context) error {
 		return err
 	}
 	g.seat = g.newSeat()
+	if g.options.Port != nil {
+		g.machine.decided = make(chan struct{}, 1)
+	}
 	c := g.config()
 	if !known && g.options.Join == nil {
 		self := raft.Configuration{Servers: []raft.Server{{ID: c.LocalID, Address: g.serverAddress()}}}
@@ -140,8 +143,9 @@ func (g *Group) start(ctx context.Context) error {
 	}
 	g.seat.follow(g.raft)
 	g.answerCalls()
-	g.running.Add(2)
+	g.running.Add(3)
 	go g.hear()
+	go g.tell()
 	go g.lead()
 	return nil
 }

@@ -20,7 +20,8 @@ type machine struct {
 	images  *meta.Publisher
 	applied atomic.Uint64 // index of the last entry that images includes
 	members atomic.Pointer[raft.Configuration]
-	named   string // the cluster's id by the log, decided or not; set by replay
+	decided chan struct{} // holds a token when an entry was applied; nil: nobody cares
+	named   string        // the cluster's id by the log, decided or not; set by replay
 }
 
 // newMachine starts empty.
@@ -148,6 +149,10 @@ func (m *machine) Apply(entry *raft.Log) any {
 	r, err := m.apply(entry)
 	if err != nil {
 		panic(fmt.Sprintf("control entry %d was agreed on, but this build can't read it: %v", entry.Index, err))
+	}
+	select {
+	case m.decided <- struct{}{}:
+	default:
 	}
 	return r
 }

@@ -18,7 +18,7 @@ import (
 // Bounds of raft's connections.
 const (
 	streamTimeout = 3 * time.Second // for one exchange, and for dialling
-	streamsKept   = 2               // idle ones for one node
+	streamsKept   = 3               // idle ones for one node: entries, heartbeats, news
 )
 
 // transport is what raft's transports have in common.
@@ -46,6 +46,7 @@ type seat struct {
 	log      *raft.Raft                      // nil: not started; guarded by mu
 	progress map[raft.ServerID]progressing   // guarded by mu
 	down     map[raft.ServerID]chan struct{} // closed when the node is back; guarded by mu
+	told     map[raft.ServerID]telling       // who is being told what was decided; guarded by mu
 }
 
 // downWait bounds how long something waits for a node that is down.
@@ -61,7 +62,7 @@ type progressing struct {
 // newSeat is the transport over the port; without one, a transport that reaches nobody.
 func (g *Group) newSeat() *seat {
 	s := &seat{rpcs: make(chan raft.RPC), quit: make(chan struct{}), ended: make(chan struct{}), hasty: make(chan struct{}),
-		progress: map[raft.ServerID]progressing{}, down: map[raft.ServerID]chan struct{}{}}
+		progress: map[raft.ServerID]progressing{}, down: map[raft.ServerID]chan struct{}{}, told: map[raft.ServerID]telling{}}
 	if g.options.Port == nil {
 		_, s.transport = raft.NewInmemTransport(raft.ServerAddress(g.serverID()))
 	} else {
