@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,6 +85,40 @@ func TestNodeThatStopsIsLetGo(t *testing.T) {
 			t.Errorf("it took %v", d)
 		}
 	})
+}
+
+// Nodes that stop at the same time do not wait for each other for long, whatever the
+// order, nor for one that is cut off.
+func TestNodesThatStopAtOnce(t *testing.T) {
+	for _, cut := range []int{0, 1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			q := quietCluster(t, 3)
+			q.voters(1)
+			if r, err := q.nodes[1].Control().CreateTopics(t.Context(), []meta.NewTopic{{Name: "t", PartitionCount: 6, ReplicationFactor: 3}}, false); err != nil || r[0].Err != nil {
+				t.Fatal(err, r)
+			}
+			time.Sleep(5 * time.Second)
+			if cut > 0 {
+				q.cut(cut, false)
+				time.Sleep(3 * time.Second)
+			}
+			begin := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			var stopping sync.WaitGroup
+			for n, node := range q.nodes {
+				stopping.Go(func() {
+					err := node.Close(ctx)
+					t.Logf("node %d (%d is cut off) stopped after %v: %v", n, cut, time.Since(begin), err)
+				})
+			}
+			stopping.Wait()
+			if d := time.Since(begin); d > 25*time.Second {
+				t.Errorf("with node %d cut off it took %v", cut, d)
+			}
+			time.Sleep(time.Minute)
+		})
+	}
 }
 
 // A broker that somebody unregistered while it runs registers again, and its node stays.

@@ -14,6 +14,9 @@ import (
 const (
 	beatRetry = 100 * time.Millisecond // the first pause after a failure; then twice as long
 	beatStop  = 50 * time.Millisecond  // while the broker waits to be let go
+	// stopPatience is how long a broker that stops waits for a leader who answers: longer
+	// than an election takes.
+	stopPatience = 5 * time.Second
 )
 
 // BeaterOptions are what a Beater says and to whom.
@@ -36,6 +39,7 @@ type Beater struct {
 	options  BeaterOptions
 	stopping atomic.Bool
 	kick     chan struct{}
+	answered chan struct{} // room for one: the leader answered a broker that stops
 	letGo    chan struct{} // closed when the leader lets the broker stop
 	said     string        // the last trouble that was logged; the loop's own
 
@@ -52,7 +56,7 @@ func Beat(o BeaterOptions) *Beater {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	b := &Beater{options: o, kick: make(chan struct{}, 1), letGo: make(chan struct{}), stop: stop}
+	b := &Beater{options: o, kick: make(chan struct{}, 1), answered: make(chan struct{}, 1), letGo: make(chan struct{}), stop: stop}
 	b.running.Add(1)
 	go b.run(ctx)
 	return b
@@ -65,18 +69,32 @@ func (b *Beater) Close() {
 }
 
 // Stop tells the leader that the broker wants to stop, and waits until it may: until it
-// leads nothing that another could lead. The error is that of ctx.
+// leads nothing that another could lead. ErrNoLeader: nobody answered for a while. Else
+// the error is that of ctx.
 func (b *Beater) Stop(ctx context.Context) error {
 	b.stopping.Store(true)
-	select {
-	case b.kick <- struct{}{}:
-	default:
+	nudge(b.kick)
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	for {
+		select {
+		case <-b.letGo:
+			return nil
+		case <-b.answered:
+			patience.Reset(stopPatience)
+		case <-patience.C:
+			return ErrNoLeader
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+}
+
+// nudge leaves a sign in a channel with room for one.
+func nudge(c chan struct{}) {
 	select {
-	case <-b.letGo:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -97,6 +115,7 @@ func (b *Beater) run(ctx context.Context) {
 			retry = beatRetry
 			if b.stopping.Load() {
 				pause = beatStop
+				nudge(b.answered)
 			}
 		}
 		timer := time.NewTimer(pause)

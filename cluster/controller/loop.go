@@ -82,12 +82,7 @@ func (l *Loop) Close() {
 }
 
 // Suspect says that gossip has lost or found somebody. It never blocks.
-func (l *Loop) Suspect() {
-	select {
-	case l.look <- struct{}{}:
-	default:
-	}
-}
+func (l *Loop) Suspect() { nudge(l.look) }
 
 // Heartbeat answers a heartbeat. ErrNotLeading: ask somebody else.
 func (l *Loop) Heartbeat(ctx context.Context, h Heartbeat) (Answer, error) {

@@ -232,10 +232,10 @@ func TestNewLeaderFencesTheDeadOne(t *testing.T) {
 
 func TestStopWaitsUntilItMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, 1, 2, 3)
+		c := newCluster(t, 1, 2, 3, 4)
 		defer c.close()
 		if _, err := c.propose(t.Context(), &metadata.CreateTopics{Topics: []metadata.NewTopic{
-			{Name: "t", ID: kafka.TopicID{1}, Assignment: [][]kafka.BrokerID{{2, 3}}}}}); err != nil {
+			{Name: "t", ID: kafka.TopicID{1}, Assignment: [][]kafka.BrokerID{{2, 4}}}}}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -243,20 +243,24 @@ func TestStopWaitsUntilItMay(t *testing.T) {
 		if err := c.beaters[2].Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("nobody leads: %v", err)
 		}
-		c.elect(1)
 		begin := time.Now()
+		if err := c.beaters[3].Stop(t.Context()); !errors.Is(err, ErrNoLeader) || time.Since(begin) != stopPatience {
+			t.Errorf("nobody leads: %v after %v", err, time.Since(begin))
+		}
+		c.elect(1)
+		begin = time.Now()
 		if err := c.beaters[2].Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		topic, _ := c.publish.Image().Topic("t")
-		if leader := topic.Partitions[0].Leader; leader != 3 {
+		if leader := topic.Partitions[0].Leader; leader != 4 {
 			t.Errorf("it may stop and the leader is %d", leader)
 		}
 		if d := time.Since(begin); d > 2*time.Second {
 			t.Errorf("it took %v", d)
 		}
 		time.Sleep(time.Second)
-		c.wantFenced(2)
+		c.wantFenced(2, 3) // both wanted to stop
 	})
 }
 

@@ -240,8 +240,7 @@ func (m *Membership) Health() Health {
 // Leave tells the others that this node goes in order. ctx bounds the wait for one of
 // them to hear it. Only Close may follow.
 func (m *Membership) Leave(ctx context.Context) error {
-	m.end()
-	m.running.Wait()
+	m.end() // what is under way ends with Close: it may wait for nodes that are down
 	if err := m.Update(func(f *Facts) { f.Leaving = true }); err != nil {
 		return err
 	}
