@@ -20,6 +20,7 @@ jars=${jars%/\*}
 # Each table goes to a file first: a run that fails leaves the old results alone.
 # shellcheck disable=SC2086 # BENCH_FLAGS are several words
 "$dir/bench" -mortise "$dir/mortise" -kafka "$jars" -dir "$dir/data" ${BENCH_FLAGS:-} >"$dir/beside"
+"$dir/bench" -mortise "$dir/mortise" -kafka "$jars" -dir "$dir/data" -replicated ${BENCH_FLAGS:-} >"$dir/replicated"
 "$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -costs >"$dir/costs"
 "$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -cold -only lifecycle -many 10000 >"$dir/many"
 "$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -groups 5000 >"$dir/groups"
@@ -34,8 +35,10 @@ machine() {
 {
   sed -n '/^<!-- head -->$/,/^<!-- beside -->$/p' "$here/NOTES.md" | sed '1d;$d'
   machine
-  sed -n '/^<!-- beside -->$/,/^<!-- costs -->$/p' "$here/NOTES.md" | sed '1d;$d'
+  sed -n '/^<!-- beside -->$/,/^<!-- replicated -->$/p' "$here/NOTES.md" | sed '1d;$d'
   cat "$dir/beside"
+  sed -n '/^<!-- replicated -->$/,/^<!-- costs -->$/p' "$here/NOTES.md" | sed '1d;$d'
+  cat "$dir/replicated"
   sed -n '/^<!-- costs -->$/,/^<!-- many -->$/p' "$here/NOTES.md" | sed '1d;$d'
   cat "$dir/costs"
   sed -n '/^<!-- many -->$/,/^<!-- groups -->$/p' "$here/NOTES.md" | sed '1d;$d'

@@ -14,12 +14,13 @@ const gossipKeyBytes = 32
 func clusterKeyCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
-		Short: "Make a key that encrypts the gossip of nodes",
-		Long: `Make a key that encrypts the gossip of nodes, for cluster.gossip.keys or a file that
-cluster.gossip.keys_file names. All nodes need it. To change it without a gap:
+		Short: "Make a key that nodes know each other by",
+		Long: `Make a key that nodes know each other by, and encrypt their gossip with: for
+cluster.gossip.keys or a file that cluster.gossip.keys_file names. All nodes need it. To
+change it without a gap:
 
   1. put the new key last in the list of every node, and reload each (SIGHUP);
-  2. put it first, and reload each: it encrypts from now on;
+  2. put it first, and reload each: it is used from now on;
   3. take the old key out, and reload each.`,
 		Example: `  mortise cluster key`,
 		Args:    cobra.NoArgs,

@@ -70,7 +70,7 @@ func clusterKeys() []Key {
 			"The address that other nodes gossip with. Empty: that of cluster.gossip.listen, or where that is every address of the machine, the host of cluster.advertised.",
 			func(s *Settings, v any) error { return address(v, &s.Cluster.Gossip.Advertised) }},
 		{gossipKeysPath, "list of keys", []any{}, true,
-			"Keys that encrypt gossip: 16, 24 or 32 bytes in base64. The first encrypts, all decrypt. Empty: gossip is not encrypted.",
+			"Keys that encrypt gossip and prove at cluster.listen that somebody is a node: 16, 24 or 32 bytes in base64. The first is used, all are taken. Empty: gossip is not encrypted, and whoever reaches cluster.listen is taken for a node.",
 			func(s *Settings, v any) error { return gossipKeys(v, &s.Cluster.Gossip.Keys) }},
 		{"cluster/gossip/keys_file", "path", "", true,
 			"A file with such keys, one a line, in place of cluster.gossip.keys; a reload reads it again.",
