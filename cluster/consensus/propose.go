@@ -18,6 +18,11 @@ import (
 // takes, shorter than clients wait for an answer.
 const leaderPatience = 5 * time.Second
 
+// forwardWait bounds how long a decision waits for one leader. One that is alive has
+// decided by then, or knows that it can't; one that hangs must not hold who asks for as
+// long as that may wait.
+const forwardWait = 5 * time.Second
+
 // errNobodyLeads says that nothing was decided, because there is nobody to do it.
 var errNobodyLeads = kafka.ErrNotController.Err("Nobody leads the control plane at the moment.")
 
@@ -128,7 +133,9 @@ func (g *Group) commit(b []byte) (metadata.Result, error) {
 // The call is the encoded command; the answer is the index of the leader's image
 // (uint64) and the encoded result.
 func (g *Group) forward(ctx context.Context, leader kafka.BrokerID, b []byte) (metadata.Result, error) {
-	answer, err := g.Call(ctx, leader, peer.KindPropose, b)
+	short, stop := context.WithTimeout(ctx, forwardWait)
+	defer stop()
+	answer, err := g.Call(short, leader, peer.KindPropose, b)
 	if err != nil {
 		return metadata.Result{}, err
 	}
@@ -169,6 +176,7 @@ func (g *Group) answerProposal(ctx context.Context, b []byte) ([]byte, error) {
 // or that ctx ended.
 func (g *Group) CatchUp(ctx context.Context) error {
 	ask := time.Now().Add(joinAfter)
+	say := ask
 	var last error = errNobodyLeads
 	for {
 		if leader, mine := g.Leader(); mine {
@@ -182,6 +190,10 @@ func (g *Group) CatchUp(ctx context.Context) error {
 		}
 		if isFinal(last) {
 			return last
+		}
+		if time.Now().After(say) {
+			g.options.Log.Info("control: waiting for the control plane", "error", last)
+			say = time.Now().Add(sayAgain)
 		}
 		if g.options.Join != nil && time.Now().After(ask) {
 			if err := g.askToJoin(ctx, false); isFinal(err) {
@@ -198,6 +210,9 @@ func (g *Group) CatchUp(ctx context.Context) error {
 		}
 	}
 }
+
+// sayAgain is how often a node that waits for others says so.
+const sayAgain = 30 * time.Second
 
 // awaitLeadership is how a leader catches up: with the entry that begins its term.
 func (g *Group) awaitLeadership(ctx context.Context) error {

@@ -79,7 +79,7 @@ func (g *Group) news() (*raft.AppendEntriesRequest, bool) {
 	self := []byte(g.serverID())
 	return &raft.AppendEntriesRequest{
 		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: self, Addr: self},
-		Term:      term, Leader: self, PrevLogEntry: index, PrevLogTerm: entry.Term, LeaderCommitIndex: index,
+		Term:      term, PrevLogEntry: index, PrevLogTerm: entry.Term, LeaderCommitIndex: index,
 	}, true
 }
 
