@@ -99,8 +99,9 @@ type Membership struct {
 	list      *memberlist.Memberlist
 	facts     atomic.Pointer[ownFacts]
 
-	keysMu sync.Mutex // one change of keys at a time
-	ring   *memberlist.Keyring
+	updates chan struct{} // room for one: who changes this node's facts
+	keysMu  sync.Mutex    // one change of keys at a time
+	ring    *memberlist.Keyring
 
 	mu      sync.Mutex
 	known   map[kafka.BrokerID]Member // all but this node; guarded by mu
@@ -127,7 +128,7 @@ func Start(o Options) (*Membership, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Membership{options: o, log: o.Log, known: map[kafka.BrokerID]Member{}, doubted: map[kafka.BrokerID]bool{}}
+	m := &Membership{options: o, log: o.Log, known: map[kafka.BrokerID]Member{}, doubted: map[kafka.BrokerID]bool{}, updates: make(chan struct{}, 1)}
 	encoded, err := o.Facts.encode()
 	if err != nil {
 		return nil, fmt.Errorf("facts of node %d: %w", o.Facts.ID, err)
@@ -173,6 +174,8 @@ func (m *Membership) Address() netip.AddrPort { return m.transport.advertise }
 
 // Update changes what this node says of itself, all but its id, and tells the others.
 func (m *Membership) Update(change func(*Facts)) error {
+	m.updates <- struct{}{} // for updateWait at most
+	defer func() { <-m.updates }()
 	m.mu.Lock()
 	next := m.facts.Load().Facts
 	change(&next)

@@ -40,7 +40,7 @@ func (c *memConn) Read(b []byte) (int, error) {
 		return 0, nil
 	}
 	n, err := c.in.read(b, c.readBy)
-	return n, c.opError("read", err)
+	return n, c.opError("read", c.readBy.closedOr(err))
 }
 
 func (c *memConn) Write(b []byte) (int, error) {
@@ -60,10 +60,10 @@ func (c *memConn) CloseWrite() error {
 // Close ends both directions. What was written still arrives.
 func (c *memConn) Close() error {
 	c.once.Do(func() {
+		c.readBy.close() // first: who waits here is told this, not what follows from it
+		c.endBy.close()
 		c.out.close()
 		c.in.fail(errReset) // the peer's writes have nobody to read them
-		c.readBy.close()
-		c.endBy.close()
 		c.mem.forget(c)
 	})
 	return nil

@@ -190,6 +190,14 @@ func (d *deadline) isClosed() bool {
 	return d.gone
 }
 
+// closedOr is err, unless that comes of this end having been closed meanwhile.
+func (d *deadline) closedOr(err error) error {
+	if err != nil && !isEOF(err) && d.isClosed() {
+		return net.ErrClosed
+	}
+	return err
+}
+
 // waiting is what somebody who waits for something else has to wait for as well: that
 // the deadline moves, and that it comes (nil: there is none). stop ends it.
 func (d *deadline) waiting() (moved <-chan struct{}, timeout <-chan time.Time, stop func()) {
