@@ -29,8 +29,9 @@ func (a *API) alterPartitionReassignments(r *wire.Request) {
 	resp := kmsg.NewPtrAlterPartitionAssignmentsResponse()
 	resp.AllowReplicationFactorChange = q.AllowReplicationFactorChange
 	if !a.authorizeCluster(r, OpAlter) {
-		resp.ErrorCode = int16(kafka.ErrClusterAuthorizationFailed)
-		resp.ErrorMessage = kmsg.StringPtr(kafka.ErrClusterAuthorizationFailed.Text())
+		why := kafka.ErrClusterAuthorizationFailed.Err(kafka.ErrClusterAuthorizationFailed.Text())
+		a.answerReassignments(r, q, resp, func(int, int) *kafka.Error { return why })
+		resp.ErrorCode, resp.ErrorMessage = int16(why.Code), &why.Message
 		r.ReplyMessage(resp)
 		return
 	}
@@ -66,17 +67,26 @@ func (a *API) reassign(ctx context.Context, r *wire.Request, q *kmsg.AlterPartit
 		whole = a.refusal(err)
 	}
 	resp.ErrorCode, resp.ErrorMessage = a.code(r, whole), ownText(whole)
+	a.answerReassignments(r, q, resp, func(topic, partition int) *kafka.Error {
+		if whole != nil {
+			return whole
+		}
+		if _, why := reassignment(img, q, topic, partition); why != nil {
+			return why
+		}
+		why := results[0] // they come in the order of the request
+		results = results[1:]
+		return why
+	})
+}
+
+// answerReassignments answers for every partition of a request, in its order.
+func (a *API) answerReassignments(r *wire.Request, q *kmsg.AlterPartitionAssignmentsRequest, resp *kmsg.AlterPartitionAssignmentsResponse, of func(topic, partition int) *kafka.Error) {
 	for i := range q.Topics {
 		t := kmsg.NewAlterPartitionAssignmentsResponseTopic()
 		t.Topic = q.Topics[i].Topic
 		for j := range q.Topics[i].Partitions {
-			_, why := reassignment(img, q, i, j)
-			if why == nil && whole == nil {
-				why, results = results[0], results[1:]
-			}
-			if whole != nil {
-				why = whole
-			}
+			why := of(i, j)
 			p := kmsg.NewAlterPartitionAssignmentsResponseTopicPartition()
 			p.Partition, p.ErrorCode, p.ErrorMessage = q.Topics[i].Partitions[j].Partition, a.code(r, why), ownText(why)
 			t.Partitions = append(t.Partitions, p)
