@@ -115,7 +115,7 @@ func TestRefusedTopicsPause(t *testing.T) {
 		if _, err := rig.control.RegisterBroker(t.Context(), meta.Registration{ID: 2, CleanShutdown: true}); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(11 * time.Second) // of the bubble
+		<-time.After(2 * time.Second) // of the bubble: brokers come soon
 		metadataOf(rig, 9, true, "x")
 		synctest.Wait()
 		if !rig.exists("x") {

@@ -15,6 +15,7 @@ const (
 	onDemandWaiting = 1000             // names that wait to be made
 	onDemandTimeout = 30 * time.Second // for the cluster to make them
 	onDemandPause   = 10 * time.Second // before a name that was refused is tried again
+	brokersPause    = time.Second      // the same where brokers are missing, which come by themselves
 )
 
 // onDemandLane is the background lane of topics made on demand: no connection has
@@ -72,14 +73,18 @@ func (c *topicCreator) pausing(name string) bool {
 
 // refuse logs why a name is not made, and keeps a client that asks on and on from
 // the cluster and the log.
-func (c *topicCreator) refuse(name string, why error) {
+func (c *topicCreator) refuse(name string, why *kafka.Error) {
 	c.a.deps.Log.Warn("topic not made on demand", "topic", name, "error", why)
+	pause := onDemandPause
+	if why.Code == kafka.ErrInvalidReplicationFactor {
+		pause = brokersPause
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.refused) >= onDemandWaiting {
 		clear(c.refused)
 	}
-	c.refused[name] = c.a.deps.Clock.Now().Add(onDemandPause)
+	c.refused[name] = c.a.deps.Clock.Now().Add(pause)
 }
 
 // drop forgets a name. Caller holds mu.
