@@ -222,6 +222,9 @@ func (g *Group) letIn(ctx context.Context, q *joinRequest) error {
 	if err := g.checkDuplicate(ctx, q); err != nil {
 		return err
 	}
+	if q.Fresh {
+		g.seat.forget(serverID(q.Node)) // how far it had come is worth nothing any more
+	}
 	servers := g.servers()
 	at := slices.IndexFunc(servers, func(s raft.Server) bool { return s.ID == serverID(q.Node) })
 	if at >= 0 && q.Fresh && servers[at].Suffrage == raft.Voter {

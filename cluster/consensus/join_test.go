@@ -3,6 +3,9 @@ package consensus
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,7 +32,7 @@ func TestJoinerGetsASnapshot(t *testing.T) {
 		if found, err := c.nodes[2].memory.snapshots.List(); err != nil || len(found) == 0 {
 			t.Errorf("node 2 has no snapshot (%v): the test shows nothing", err)
 		}
-		if members := c.nodes[2].group.Members(); len(members) != 2 || members[1].Voter {
+		if members := c.nodes[1].group.Members(); len(members) != 2 || members[1].Voter {
 			t.Errorf("members %v, want node 2 without a vote", members)
 		}
 		c.decide(2)
@@ -98,6 +101,41 @@ func growAndShrink(t *testing.T, root string) {
 	if members := want.group.Members(); len(members) != 3 {
 		t.Errorf("members %v, want three", members)
 	}
+}
+
+// A node that is killed comes back with what is on its disk at that moment, also when
+// it led and the others had decided otherwise meanwhile.
+func TestKilledNodesComeBack(t *testing.T) {
+	root := t.TempDir() // outlives the nodes
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 15)
+		c.root = root
+		c.grow()
+		for round := range 4 {
+			victim := c.leader()
+			c.decide(1 + victim%3)
+			if round%2 == 1 { // it writes something that nobody else gets
+				c.isolate(victim)
+				ctx, stop := context.WithTimeout(t.Context(), time.Second)
+				if _, err := c.nodes[victim].group.AllocateProducerIDs(ctx); err == nil {
+					t.Error("a leader without a majority has decided")
+				}
+				stop()
+			}
+			n := c.nodes[victim]
+			killed := filepath.Join(root, fmt.Sprint("killed-", round))
+			if err := os.CopyFS(killed, os.DirFS(n.dir)); err != nil {
+				t.Fatal(err)
+			}
+			c.stop(victim)
+			c.heal(victim)
+			c.decide(c.leader(victim))
+			n.dir = killed
+			c.start(victim)
+			c.decide(victim)
+			c.alike()
+		}
+	})
 }
 
 func TestLeaderThatLosesItsVoteHandsOn(t *testing.T) {

@@ -214,6 +214,13 @@ func (s *seat) release() {
 	}
 }
 
+// forget begins anew with a follower.
+func (s *seat) forget(id raft.ServerID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.progress, id)
+}
+
 // of is how far a follower has come.
 func (s *seat) of(id raft.ServerID) progressing {
 	s.mu.Lock()
