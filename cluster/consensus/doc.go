@@ -60,7 +60,7 @@
 //
 // With three voters a command costs one fdatasync on two of them at the same time and
 // one exchange, through a follower one exchange more (BenchmarkCommandOfThree on a busy
-// machine: 2.4 ms and 2.2 ms; 94 ms through a follower before tell.go). A leader that is gone is replaced
+// machine: 0.6 ms and 1.2 ms; 94 ms through a follower if it had to wait for raft's own news). A leader that is gone is replaced
 // after one to two seconds of silence, one that stops in order at once. A node that is
 // back after any time gets what it missed within half a second (seat.go).
 //

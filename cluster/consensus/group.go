@@ -56,7 +56,7 @@ const (
 const (
 	heartbeatTimeout = time.Second
 	leaseTimeout     = 500 * time.Millisecond
-	commitTimeout    = 50 * time.Millisecond
+	commitTimeout    = 500 * time.Millisecond // until followers hear of it anyhow, if tell fails; each one costs an idle group an exchange
 )
 
 // Group is a seat in the control plane. It is safe for concurrent use.

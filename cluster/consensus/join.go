@@ -50,16 +50,20 @@ func (g *Group) join(ctx context.Context, fresh bool) error {
 	if g.options.Port == nil {
 		return fmt.Errorf("join: %w", errNoPort)
 	}
+	var last error
 	for {
 		err := g.askToJoin(ctx, fresh)
 		if err == nil || isFinal(err) {
 			return err
 		}
-		g.options.Log.Info("control: waiting for a cluster to join", "error", err)
+		if last == nil || ctx.Err() == nil { // that the time is over says little
+			last = err
+		}
+		g.options.Log.Info("control: waiting for a cluster to join", "error", last)
 		select {
 		case <-time.After(joinPause):
 		case <-ctx.Done():
-			return fmt.Errorf("no cluster to join: %w", err)
+			return fmt.Errorf("no cluster to join: %w", last)
 		}
 	}
 }

@@ -150,11 +150,16 @@ func (m *machine) Apply(entry *raft.Log) any {
 	if err != nil {
 		panic(fmt.Sprintf("control entry %d was agreed on, but this build can't read it: %v", entry.Index, err))
 	}
+	m.tell()
+	return r
+}
+
+// tell notes that something was decided.
+func (m *machine) tell() {
 	select {
 	case m.decided <- struct{}{}:
 	default:
 	}
-	return r
 }
 
 // Snapshot implements raft.FSM. It costs nothing: the image never changes.
@@ -177,7 +182,10 @@ func (m *machine) Restore(r io.ReadCloser) error {
 }
 
 // StoreConfiguration implements raft.ConfigurationStore.
-func (m *machine) StoreConfiguration(_ uint64, c raft.Configuration) { m.members.Store(&c) }
+func (m *machine) StoreConfiguration(_ uint64, c raft.Configuration) {
+	m.members.Store(&c)
+	m.tell()
+}
 
 // addressOf is where a member was when it joined.
 func (m *machine) addressOf(id raft.ServerID) (string, bool) { return addressIn(*m.members.Load(), id) }

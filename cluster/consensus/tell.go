@@ -7,8 +7,8 @@ import (
 )
 
 // tell has the other members hear at once what was decided, while this node leads. raft
-// lets them know with its next entry, or after 50 to 100 ms: so long a decision that was
-// forwarded would wait for its image, and a broker for the news that it leads.
+// lets them know with its next entry, or after its commit timeout: so long a decision
+// that was forwarded would wait for its image, and a broker for the news that it leads.
 //
 // What is sent is what raft itself would send: an entry that is decided, by its index
 // and term, and no entry after it. Who does not have it yet says no, and nothing else
@@ -41,9 +41,15 @@ func (g *Group) tell() {
 	}
 }
 
+// A member may be told before it has the entry itself: the others were enough to decide.
+const (
+	tellPause    = 2 * time.Millisecond // until it is told again
+	tellTriesMax = 50                   // then it is far behind, and raft sees to it
+)
+
 // tellOne tells one member until it knows the newest.
 func (g *Group) tellOne(s raft.Server) {
-	told := uint64(0)
+	told, tries := uint64(0), 0
 	for {
 		q, ok := g.news()
 		if !ok || q.LeaderCommitIndex == told {
@@ -57,7 +63,20 @@ func (g *Group) tellOne(s raft.Server) {
 			g.seat.dropTelling(s.ID) // raft notices as well, and goes on trying
 			return
 		}
-		told = q.LeaderCommitIndex
+		if a.Success {
+			told, tries = q.LeaderCommitIndex, 0
+			continue
+		}
+		tries++
+		select {
+		case <-g.quit:
+			tries = tellTriesMax
+		case <-time.After(tellPause):
+		}
+		if tries >= tellTriesMax {
+			g.seat.dropTelling(s.ID)
+			return
+		}
 	}
 }
 
