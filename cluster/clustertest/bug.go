@@ -1,6 +1,9 @@
 package clustertest
 
 import (
+	"slices"
+	"time"
+
 	"github.com/mortisemq/mortise/cluster/metadata"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
@@ -12,6 +15,7 @@ func (c *control) plant(img *meta.Image, command metadata.Command) {
 	switch q := command.(type) {
 	case *metadata.AlterISR:
 		if c.w.bug == replicatest.IgnoreISREpoch {
+			c.again(*q)
 			forgetEpochs(img, q)
 		}
 	case *metadata.CreateTopics:
@@ -19,6 +23,23 @@ func (c *control) plant(img *meta.Image, command metadata.Command) {
 			q.Topics[0].Configs[meta.UncleanElectionConfig] = "true"
 		}
 	}
+}
+
+// again has a request come once more, late, as one may that a leader sent again: without
+// the epochs it counts.
+func (c *control) again(q metadata.AlterISR) {
+	if c.late {
+		return
+	}
+	q.Changes = slices.Clone(q.Changes)
+	for i := range q.Changes {
+		q.Changes[i].ISR = slices.Clone(q.Changes[i].ISR)
+	}
+	c.w.after(c.w.between(time.Second, 8*time.Second), func() {
+		c.late = true
+		c.append(&q)
+		c.late = false
+	})
 }
 
 // lie has a broker that stopped without order say something else.

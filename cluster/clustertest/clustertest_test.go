@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/replicatest"
@@ -69,24 +68,11 @@ func check(t *testing.T, o Options) Report {
 // bugSeeds is how many seeds may be needed to find a planted bug.
 const bugSeeds = 500
 
-// tastes are the faults that bugs show under, where the usual mixture takes long: kill,
-// power cut, stop, pause, cut, slow, jump, fill, control, topic, reassign, elect, configure.
-var tastes = map[replicatest.Bug][]int{
-	replicatest.TruncateToHighWatermark: {4, 0, 1, 0, 4, 4, 0, 0, 0, 0, 0, 4, 0},
-	replicatest.IgnoreISREpoch:          {5, 0, 0, 6, 2, 2, 0, 6, 1, 0, 0, 0, 0},
-}
-
 func TestCheckersFindPlantedBugs(t *testing.T) {
 	for _, bug := range replicatest.Bugs() {
-		if bug == replicatest.IgnoreBrokerEpoch {
-			continue // chance alone seldom finds it: TestKIP903 shows it
-		}
 		t.Run(bug.String(), func(t *testing.T) {
 			t.Parallel()
-			o := Options{Machine: disk, bug: bug, taste: tastes[bug]}
-			if o.taste != nil {
-				o.pace = time.Second
-			}
+			o := Options{Machine: disk, bug: bug}
 			for o.Seed = 1; o.Seed <= bugSeeds; o.Seed++ {
 				if r := Run(o); r.Err != nil {
 					t.Logf("seed %d: %v", o.Seed, r.Err)
@@ -99,10 +85,12 @@ func TestCheckersFindPlantedBugs(t *testing.T) {
 }
 
 func TestSeedIsOneRun(t *testing.T) {
-	for seed := uint64(1); seed <= 5; seed++ {
-		a, b := Run(Options{Seed: seed, Machine: model}), Run(Options{Seed: seed, Machine: model})
-		if a != b {
-			t.Errorf("seed %d: %+v, then %+v", seed, a, b)
+	for seed := uint64(1); seed <= 6; seed++ {
+		for _, machine := range []func(kafka.BrokerID, uint64) replicatest.Machine{model, disk} {
+			a, b := Run(Options{Seed: seed, Machine: machine}), Run(Options{Seed: seed, Machine: machine})
+			if a != b {
+				t.Errorf("seed %d: %+v, then %+v", seed, a, b)
+			}
 		}
 	}
 }

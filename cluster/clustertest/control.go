@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/cluster/metadata"
-	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 )
 
@@ -25,15 +24,14 @@ type control struct {
 	voters []int
 	images []*meta.Image // by index; 0 is the empty one
 	leader int           // host; noHost: none
+	began  int           // incarnation of the leader's process
 	term   int
 	sick   time.Duration // since when the leader can't decide; 0: it can
 	slow   time.Duration // added to each decision, as the most
 
-	open     []*proposal                          // of the present term, in order
-	lastSeen map[kafka.BrokerID]time.Duration     // by the present leader
-	leaving  map[kafka.BrokerID]bool              // in controlled shutdown
-	fencing  map[kafka.BrokerID]kafka.BrokerEpoch // asked for, not decided
-	ping     map[kafka.BrokerID]time.Duration     // when a silent node is looked at; gossip's part
+	open []*proposal // of the present term, in order
+	late bool        // what is appended now is what a bug repeats
+	duty *duty       // what the leader does beside deciding; nil: there was none yet
 }
 
 // proposal is a decision under way.
@@ -83,10 +81,13 @@ func (c *control) healthy(host int) bool {
 func (c *control) watch() {
 	c.w.after(watchEvery, c.watch)
 	switch {
+	case c.leader == noHost, c.w.nodes[c.leader].incarnation != c.began: // it has been started anew
+		c.elect()
 	case c.healthy(c.leader):
 		c.sick = 0
+		c.agree() // on what could not be agreed on when its time came
 		c.spread()
-		c.sessions()
+		c.duty.tick()
 	case c.sick == 0:
 		c.sick = c.w.now
 	case c.w.now-c.sick > electAfter:
@@ -109,12 +110,8 @@ func (c *control) elect() {
 	c.term++
 	c.leader, c.sick = could[c.w.rand.IntN(len(could))], 0
 	c.w.note("control: node %d decides, term %d", c.leader, c.term)
-	c.lastSeen = map[kafka.BrokerID]time.Duration{}
-	c.fencing, c.ping = map[kafka.BrokerID]kafka.BrokerEpoch{}, map[kafka.BrokerID]time.Duration{}
-	c.leaving = map[kafka.BrokerID]bool{}
-	for i := range c.w.nodes {
-		c.lastSeen[kafka.BrokerID(i)] = c.w.now
-	}
+	c.began = c.w.nodes[c.leader].incarnation
+	c.duty = newDuty(c)
 	kept := c.open[:min(len(c.open), c.w.rand.IntN(len(c.open)+1))]
 	c.open = nil
 	for _, p := range kept {
@@ -164,7 +161,7 @@ func (c *control) decide(command metadata.Command, decided func(metadata.Result,
 
 // agree decides what is under way, in its order.
 func (c *control) agree() {
-	if !c.healthy(c.leader) {
+	if c.leader == noHost || c.w.nodes[c.leader].incarnation != c.began || !c.healthy(c.leader) {
 		return // the next agree, or the next leader
 	}
 	open := c.open
@@ -184,6 +181,9 @@ func (c *control) append(command metadata.Command) metadata.Result {
 	c.images = append(c.images, next)
 	c.w.note("control %d: %T %+v", len(c.images)-1, command, command)
 	c.w.image.check(old, next)
+	if c.duty != nil {
+		c.duty.news()
+	}
 	return result
 }
 
@@ -197,85 +197,4 @@ func (c *control) spread() {
 		inc := n.incarnation
 		c.w.net.deliver(c.leader, n.host, nil, func() { n.run(inc, func() { n.learn(index) }) })
 	}
-}
-
-// heartbeat is a node's sign of life; stale is told whether the cluster knows another
-// process of it.
-func (c *control) heartbeat(n *node, told func(stale bool)) {
-	leader := c.leader
-	if leader == noHost {
-		return
-	}
-	id, epoch := n.id, n.epoch
-	c.w.net.call(n.host, leader, nil, heartbeatEvery, func(reply func(any)) {
-		if c.leader != leader {
-			return
-		}
-		b, known := c.latest().Broker(id)
-		if !known || b.Epoch != epoch {
-			reply(true)
-			return
-		}
-		c.lastSeen[id] = c.w.now
-		delete(c.ping, id)
-		if b.Fenced && n.index > 0 {
-			c.decide(&metadata.UnfenceBroker{ID: id, Epoch: epoch}, func(metadata.Result, int) {})
-		}
-		reply(false)
-	}, func(answer any, ok bool) {
-		if ok && answer != nil {
-			told(answer.(bool))
-		}
-	})
-}
-
-// sessions fences whom the leader has not heard of for too long, or whose process is
-// found dead: gossip suspects it, and its port refuses.
-func (c *control) sessions() {
-	for _, n := range c.w.nodes {
-		b, known := c.latest().Broker(n.id)
-		if !known || b.Fenced || c.fencing[n.id] == b.Epoch {
-			continue
-		}
-		silent := c.w.now - c.lastSeen[n.id]
-		dead := n.replicas == nil && c.w.net.reaches(c.leader, n.host)
-		if dead && c.ping[n.id] == 0 {
-			c.ping[n.id] = c.w.now + c.w.between(300*time.Millisecond, 3*time.Second)
-		}
-		if silent > sessionTime || dead && c.w.now > c.ping[n.id] {
-			c.w.note("control: node %d is silent for %v", n.id, silent)
-			c.fencing[n.id] = b.Epoch
-			delete(c.ping, n.id)
-			id := n.id
-			c.decide(&metadata.FenceBroker{ID: id, Epoch: b.Epoch}, func(metadata.Result, int) { delete(c.fencing, id) })
-		}
-	}
-}
-
-// shutdown asks that a node's leaders move, until nothing is left that somebody else
-// could lead, or tries are used up.
-func (c *control) shutdown(n *node, tries int, then func()) {
-	if tries == 0 {
-		then()
-		return
-	}
-	n.propose(&metadata.BeginShutdown{ID: n.id, Epoch: n.epoch}, func(_ metadata.Result, ok bool) {
-		if ok && !c.leads(n.id) {
-			then()
-			return
-		}
-		n.later(retryAfter, func() { c.shutdown(n, tries-1, then) })
-	})
-}
-
-// leads reports whether a broker leads anything.
-func (c *control) leads(id kafka.BrokerID) bool {
-	for t := range c.latest().Topics() {
-		for i := range t.Partitions {
-			if t.Partitions[i].Leader == id {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -4,8 +4,9 @@
 //
 // It owns the world around the replicas: time, messages, faults, the control log, the
 // clients, and the checkers. What is real in it is the code that decides:
-// cluster/metadata and core/meta for the cluster's state, and the replicas of
-// core/replicatest. It must not know how a replica works inside.
+// cluster/metadata and core/meta for the cluster's state, cluster/controller for who is
+// fenced and who leads, and the replicas of core/replicatest: the real ones on disks in
+// memory, or a model of the rules alone. It must not know how a replica works inside.
 //
 // The control log is a simulated one: linearizable, as raft makes it, but slow at
 // times; it loses its leader and decisions that were under way, and answers get lost.
@@ -23,7 +24,12 @@
 // Any number of processes may be killed, cut off, paused or slowed down; one replica at
 // a time may lose what was not on its disk, or its disk.
 //
-// A run that failed is told by its seed:
+// What stopped without order counts as one that may have lost records (KIP-966), so that
+// nobody else is stopped until what a node lost is in sync again. With
+// min.insync.replicas 1, and where unclean elections are allowed, records may be lost
+// with a disk: such partitions are only held to come back.
 //
-//	go test ./cluster/clustertest -run Seeds -seed 1234 -story -v
+// A run that failed is told by its seed, and make simulate looks for more:
+//
+//	go test ./cluster/clustertest -run DiskSeeds -seed 1234 -story -v
 package clustertest

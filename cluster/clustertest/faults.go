@@ -115,6 +115,7 @@ func (f *faults) powerCut(n *node, duration time.Duration) {
 	}
 	n.powerCut()
 	f.lost = n
+	f.weaken(n)
 	if f.w.chance(4) {
 		n.note("comes back with an empty disk")
 		n.machine.Wipe()
@@ -126,25 +127,31 @@ func (f *faults) powerCut(n *node, duration time.Duration) {
 }
 
 // mayLose reports whether a node may lose records. The contract says that one replica
-// at a time may: another one that is in sync must have them, and all run. With
-// min.insync.replicas 1 a leader that has asked to be the only one in sync may not.
+// at a time may: another one that is in sync must have them, and all run. Partitions
+// that may have a single replica in sync are not covered.
 func (f *faults) mayLose(n *node) bool {
-	for _, c := range n.asked {
-		if t, ok := f.w.control.latest().TopicByID(c.Topic); ok && len(c.ISR) == 1 && f.w.topics.specs[t.Name].minISR < 2 {
-			return false
-		}
-	}
 	for t := range f.w.control.latest().Topics() {
 		for i := range t.Partitions {
 			p := &t.Partitions[i]
 			others := slices.ContainsFunc(p.ISR, func(id kafka.BrokerID) bool { return id != n.id })
-			if slices.Contains(p.Replicas, n.id) && !others {
+			if slices.Contains(p.Replicas, n.id) && !others && f.w.topics.specs[t.Name].minISR > 1 {
 				return false
 			}
 		}
 	}
 	stopping := slices.ContainsFunc(f.w.nodes, func(o *node) bool { return o.stopping })
 	return !stopping && f.allRegistered()
+}
+
+// weaken takes what a node holds that the contract does not cover out of the checks.
+func (f *faults) weaken(n *node) {
+	for t := range f.w.control.latest().Topics() {
+		for i := range t.Partitions {
+			if f.w.topics.specs[t.Name].minISR < 2 && slices.Contains(t.Partitions[i].Replicas, n.id) {
+				f.w.history.of(meta.PartitionID{Topic: t.ID, Partition: int32(i)}).loose = true
+			}
+		}
+	}
 }
 
 // losing reports whether what a node lost is not yet where it should be.
@@ -187,10 +194,10 @@ func (f *faults) stop(n *node, duration time.Duration) {
 	if !f.mayStop(n) || n.epoch == 0 {
 		return
 	}
-	n.stop(func() {
-		if f.w.chance(2) {
+	n.stop(func(clean bool) {
+		if clean && f.w.chance(2) {
 			n.note("power cut while it is down")
-			n.machine.PowerCut(f.w.rand)
+			n.cutPower()
 		}
 		f.back(n, duration)
 	})

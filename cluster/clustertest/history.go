@@ -41,6 +41,10 @@ type ack struct {
 // look is how far a process's replica was looked at.
 type look struct {
 	checked, hw kafka.Offset
+	// doubtful: the power was cut, and the leader has not spoken since. What a follower
+	// had cut off may be back below the high watermark that it had noted later; as in
+	// Kafka, a truncation is not waited for.
+	doubtful bool
 }
 
 func newHistory(w *world) *history {
@@ -88,7 +92,7 @@ func (h *history) look(n *node) {
 		}
 		l := h.looked[n.host][id]
 		if l == nil {
-			l = &look{}
+			l = &look{hw: s.HighWatermark, doubtful: n.torn}
 			h.looked[n.host][id] = l
 		}
 		h.replica(n, id, l, s)
@@ -101,13 +105,16 @@ func (h *history) replica(n *node, id meta.PartitionID, l *look, s replicatest.S
 	if c.loose {
 		return
 	}
-	if s.HighWatermark < l.hw {
+	if l.doubtful && !s.Leading && s.HighWatermark == l.hw {
+		return
+	}
+	if s.HighWatermark < l.hw && !l.doubtful {
 		h.w.fail("high watermark: %s on node %d goes back from %d to %d", c.name, n.id, l.hw, s.HighWatermark)
 	}
 	if s.HighWatermark > s.End {
 		h.w.fail("high watermark: %s on node %d: %d is beyond the end %d", c.name, n.id, s.HighWatermark, s.End)
 	}
-	l.hw = s.HighWatermark
+	l.hw, l.doubtful = s.HighWatermark, false
 	if s.Leading {
 		at := leadership{id, s.Epoch}
 		if leader, ok := h.w.image.leaders[at]; ok && leader != n.id {

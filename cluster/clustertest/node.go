@@ -2,9 +2,9 @@ package clustertest
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/mortisemq/mortise/cluster/controller"
 	"github.com/mortisemq/mortise/cluster/metadata"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
@@ -20,6 +20,7 @@ const (
 	fetchTimeout   = 2 * time.Second
 	controlTimeout = 3 * time.Second
 	retryAfter     = 200 * time.Millisecond
+	stopTimeout    = 8 * time.Second
 )
 
 // wallStart is what the nodes' clocks show at the start.
@@ -39,9 +40,9 @@ type node struct {
 	index       int                  // of image in the control log
 	waiting     []waiting
 	proposals   []meta.ISRChange // to send
-	asked       []meta.ISRChange // sent, and the outcome is not known
 	parked      []*parked
 	stopping    bool
+	torn        bool // the power was cut before it started
 
 	paused   bool
 	deferred []func()
@@ -86,7 +87,7 @@ func (n *node) later(d time.Duration, f func()) {
 // start begins a process.
 func (n *node) start() {
 	n.incarnation++
-	n.epoch, n.waiting, n.proposals, n.asked, n.parked, n.stopping = 0, nil, nil, nil, nil, false
+	n.epoch, n.waiting, n.proposals, n.parked, n.stopping = 0, nil, nil, nil, false
 	replicas, err := n.machine.Start(replicatest.Env{
 		ID: n.id, Now: n.now, LagMax: lagMax, Bug: n.w.bug,
 		ProposeISR: func(c meta.ISRChange) { n.proposals = append(n.proposals, c) }, Trace: n.tell(),
@@ -174,15 +175,21 @@ func (n *node) learn(index int) {
 	}
 }
 
-// heartbeat keeps the session, and registers again when the cluster knows another
+// heartbeat keeps the session, and registers again when the cluster does not know this
 // process.
 func (n *node) heartbeat() {
 	n.later(heartbeatEvery, n.heartbeat)
-	n.w.control.heartbeat(n, func(stale bool) {
-		if stale {
-			n.note("epoch %d is stale", n.epoch)
+	n.beat(func(controller.Answer) {})
+}
+
+// beat is one heartbeat.
+func (n *node) beat(told func(controller.Answer)) {
+	n.w.control.heartbeat(n, func(a controller.Answer) {
+		if a.Status != controller.Known {
+			n.note("epoch %d is not known", n.epoch)
 			n.register(n.epoch, false)
 		}
+		told(a)
 	})
 }
 
@@ -256,12 +263,7 @@ func (n *node) serve(from kafka.BrokerID, body any, reply func(any)) {
 
 // alterISR has the control log decide about an ISR, again and again if it must.
 func (n *node) alterISR(c meta.ISRChange) {
-	change := metadata.ISRChange{Topic: c.Topic, Partition: c.Partition, LeaderEpoch: c.LeaderEpoch, PartitionEpoch: c.PartitionEpoch, Recovered: c.Recovered}
-	for _, r := range c.ISR {
-		change.ISR = append(change.ISR, metadata.ISRReplica{ID: r.ID, Epoch: r.Epoch})
-	}
-	n.asked = append(n.asked, c)
-	cmd := &metadata.AlterISR{From: n.id, Epoch: n.epoch, Changes: []metadata.ISRChange{change}}
+	cmd := metadata.NewAlterISR(n.id, n.epoch, []meta.ISRChange{c})
 	n.propose(cmd, func(r metadata.Result, ok bool) {
 		result := meta.ISRResult{Err: kafka.ErrRequestTimedOut.Err("")}
 		switch {
@@ -270,9 +272,7 @@ func (n *node) alterISR(c meta.ISRChange) {
 		case ok:
 			result = r.ISR[0]
 		}
-		n.asked = slices.DeleteFunc(n.asked, func(a meta.ISRChange) bool { return a.PartitionID == c.PartitionID })
 		if n.replicas.ISRAnswered(c, result) {
-			n.asked = append(n.asked, c)
 			n.later(retryAfter, func() { n.alterISR(c) })
 		}
 	})
@@ -289,12 +289,18 @@ func (n *node) powerCut() {
 	n.note("power cut")
 	n.replicas.Kill()
 	n.gone()
+	n.cutPower()
+}
+
+// cutPower takes what is not on the disk of a machine without a process.
+func (n *node) cutPower() {
 	n.machine.PowerCut(n.w.rand)
+	n.torn = true
 }
 
 // gone forgets the process.
 func (n *node) gone() {
-	n.replicas, n.deferred, n.paused = nil, nil, false
+	n.replicas, n.deferred, n.paused, n.torn = nil, nil, false, false
 	n.incarnation++
 	n.w.history.ended(n)
 }
@@ -319,17 +325,32 @@ func (n *node) resume() {
 	}
 }
 
-// stop ends the process in order: leaders move first.
-func (n *node) stop(then func()) {
+// stop ends the process in order: leaders move first, as far as they can in time.
+func (n *node) stop(then func(clean bool)) {
 	n.stopping = true
-	n.w.control.shutdown(n, 20, func() {
-		if err := n.replicas.Stop(); err != nil {
-			n.note("stop: %v", err)
+	over := false
+	end := func() {
+		if over {
+			return
 		}
-		n.note("stopped")
+		over = true
+		err := n.replicas.Stop()
+		n.note("stopped, err %v", err)
 		n.gone()
-		then()
+		then(err == nil)
+	}
+	n.later(stopTimeout, end)
+	n.leave(end)
+}
+
+// leave says that the process wants to stop, until it may.
+func (n *node) leave(end func()) {
+	n.beat(func(a controller.Answer) {
+		if a.Stop {
+			end()
+		}
 	})
+	n.later(retryAfter, func() { n.leave(end) })
 }
 
 // state is a replica here.

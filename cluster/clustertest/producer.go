@@ -149,7 +149,7 @@ func (p *producer) remove(o *outgoing) bool {
 
 // failed sends everything again from the oldest on, or gives the batch up.
 func (p *producer) failed(o *outgoing, generation int, code kafka.ErrorCode) {
-	if code == kafka.ErrOutOfOrderSequenceNumber && p.window == 1 && generation == p.generation {
+	if code == kafka.ErrOutOfOrderSequenceNumber && p.window == 1 && generation == p.generation && !p.w.history.of(p.id).loose {
 		p.w.fail("idempotence: partition %v refuses batch %d of producer %d as out of order", p.id, o.token, p.pid)
 	}
 	switch {

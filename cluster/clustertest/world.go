@@ -25,9 +25,7 @@ type Options struct {
 	// Machine makes a node's disk; seed is for what it decides itself.
 	Machine func(id kafka.BrokerID, seed uint64) replicatest.Machine
 
-	bug   replicatest.Bug // planted; set by tests
-	taste []int           // weights of faults; nil: by the seed
-	pace  time.Duration   // the most between two faults; 0: by the seed
+	bug replicatest.Bug // planted; set by tests
 }
 
 // Report is what a run came to.
@@ -108,7 +106,7 @@ func newWorld(o *Options) *world {
 	for i := range n {
 		w.addNode(o.Machine(kafka.BrokerID(i), w.rand.Uint64()), i)
 	}
-	w.faults = &faults{w: w, down: map[int]bool{}, weights: o.taste, pace: o.pace}
+	w.faults = &faults{w: w, down: map[int]bool{}}
 	w.topics = newTopics(w)
 	return w
 }

@@ -25,9 +25,6 @@ const (
 	// IgnoreMinISR: a leader commits although fewer than min.insync.replicas are in
 	// sync (KIP-966).
 	IgnoreMinISR
-	// IgnoreBrokerEpoch: a leader does not say of which start of a follower it speaks
-	// (KIP-903).
-	IgnoreBrokerEpoch
 	// IgnoreISREpoch: the cluster changes an ISR without comparing epochs.
 	IgnoreISREpoch
 	// IgnoreUncleanShutdown: a broker says that it stopped in order when it did not.
@@ -43,7 +40,7 @@ const (
 // String is the bug's name in tests.
 func (b Bug) String() string {
 	return [...]string{"none", "skip truncation", "truncate to high watermark", "trust high watermark", "ack before ISR",
-		"join without catching up", "shrink before commit", "ignore min ISR", "ignore broker epoch", "ignore ISR epoch",
+		"join without catching up", "shrink before commit", "ignore min ISR", "ignore ISR epoch",
 		"ignore unclean shutdown", "elect anybody", "ignore duplicates", "stop without sync"}[b]
 }
 

@@ -122,7 +122,7 @@ func (p *modelProcess) Apply(img *meta.Image) {
 // eligible says whether a broker may join an ISR.
 func (p *modelProcess) eligible(id kafka.BrokerID, epoch kafka.BrokerEpoch) bool {
 	b, known := p.image.Broker(id)
-	return known && b.Active() && (b.Epoch == epoch || p.env.Bug == IgnoreBrokerEpoch)
+	return known && b.Active() && b.Epoch == epoch
 }
 
 // Tick implements Replicas.
@@ -232,15 +232,4 @@ func (p *modelProcess) ISRAnswered(c meta.ISRChange, a meta.ISRResult) bool {
 		r.state.Refused()
 	}
 	return false
-}
-
-// members is what the cluster is asked for.
-func members(list []meta.ISRReplica, bug Bug) []meta.ISRReplica {
-	list = slices.Clone(list)
-	for i := range list {
-		if bug == IgnoreBrokerEpoch {
-			list[i].Epoch = -1
-		}
-	}
-	return list
 }

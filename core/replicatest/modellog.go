@@ -64,9 +64,14 @@ func (l *modelLog) cut(to kafka.Offset) {
 		l.batches = l.batches[:n-1]
 	}
 	l.synced = min(l.synced, len(l.batches))
+	l.forgetEmptyEpochs()
+	l.hw = min(l.hw, l.end())
+}
+
+// forgetEmptyEpochs drops the epochs that have no batch: who led in one follows now.
+func (l *modelLog) forgetEmptyEpochs() {
 	end := l.end()
 	l.epochs = slices.DeleteFunc(l.epochs, func(e modelEpoch) bool { return e.start >= end })
-	l.hw = min(l.hw, end)
 }
 
 // epochEnd is the largest epoch that is at most asked, and where it ends.

@@ -51,6 +51,7 @@ func (r *modelReplica) assign(s *meta.Partition, minISR int) {
 	switch {
 	case s.Leader != r.process.env.ID:
 		r.resign()
+		r.log.forgetEmptyEpochs()
 		if moved && r.process.env.Bug == TruncateToHighWatermark {
 			r.log.cut(r.log.hw)
 		}
@@ -79,7 +80,7 @@ func (r *modelReplica) recovered(s *meta.Partition) {
 		r.state.Asked(me)
 		r.asked = r.partitionEpoch
 		r.process.env.ProposeISR(meta.ISRChange{PartitionID: r.id, LeaderEpoch: r.epoch, PartitionEpoch: s.PartitionEpoch,
-			ISR: members(me, NoBug), Recovered: true})
+			ISR: me, Recovered: true})
 	}
 }
 
@@ -172,7 +173,7 @@ func (r *modelReplica) propose(list []meta.ISRReplica) {
 	r.state.Asked(list)
 	r.asked = r.partitionEpoch
 	r.process.env.ProposeISR(meta.ISRChange{PartitionID: r.id, LeaderEpoch: r.epoch, PartitionEpoch: r.partitionEpoch,
-		ISR: members(list, r.process.env.Bug)})
+		ISR: list})
 	if r.process.env.Bug == ShrinkBeforeCommit {
 		t, _ := r.process.image.TopicByID(r.id.Topic)
 		var ids []kafka.BrokerID

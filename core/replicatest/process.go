@@ -79,8 +79,7 @@ func newProcess(fs *vfs.Mem, env Env) (*process, error) {
 
 // propose asks for an ISR.
 func (p *process) propose(h *partition.Partition, c *meta.ISRChange) {
-	p.env.ProposeISR(meta.ISRChange{PartitionID: c.PartitionID, LeaderEpoch: c.LeaderEpoch, PartitionEpoch: c.PartitionEpoch,
-		ISR: members(c.ISR, p.env.Bug), Recovered: c.Recovered})
+	p.env.ProposeISR(*c)
 	p.plantProposed(h, c)
 }
 
