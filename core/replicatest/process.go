@@ -25,6 +25,7 @@ const syncTicks = 10
 // fetcher's sessions, in the goroutine of the simulation.
 type process struct {
 	env     Env
+	fs      *vfs.Mem
 	epoch   kafka.BrokerEpoch
 	clock   *ticker
 	dirs    *logdir.Set
@@ -56,7 +57,7 @@ func (i *images) Watch(f func(*meta.Image)) (stop func()) {
 
 // newProcess opens the log directory; the logs are opened by the first image.
 func newProcess(fs *vfs.Mem, env Env) (*process, error) {
-	p := &process{env: env, clock: &ticker{now: env.Now}, control: &images{}}
+	p := &process{env: env, fs: fs, clock: &ticker{now: env.Now}, control: &images{}}
 	log, reg := env.logger(), metrics.NewRegistry()
 	var err error
 	p.dirs, err = logdir.Open(logdir.Options{FS: fs, Dirs: []string{"/data"}, ClusterID: "simulated", NodeID: env.ID,
@@ -157,7 +158,11 @@ func (p *process) Stop() error {
 	if p.env.Bug == StopWithoutSync {
 		return p.dirs.Close(true, p.epoch)
 	}
-	return errors.Join(p.roles.Close(true), p.dirs.Close(true, p.epoch))
+	err := errors.Join(p.roles.Close(true), p.dirs.Close(true, p.epoch))
+	if err == nil { // it is not marked when a log was never opened, or its disk failed
+		_, err = p.fs.Stat("/data/" + logdir.CleanShutdownFile)
+	}
+	return err
 }
 
 // Kill implements Replicas.

@@ -65,7 +65,8 @@ type Replicas interface {
 	// Tick lets time pass: the look at followers that lag, back-off, checkpoints.
 	Tick()
 
-	// Stop ends the process in order. Kill ends it at once.
+	// Stop ends the process in order; an error says that the next one will not take it
+	// for that. Kill ends it at once.
 	Stop() error
 	Kill()
 
