@@ -45,7 +45,7 @@ func must(t *testing.T, brokers, in string, args ...string) string {
 	t.Helper()
 	r := run(t, brokers, in, args...)
 	if r.err != nil {
-		t.Fatalf("mortise %s: %v\n%s", strings.Join(args, " "), r.err, r.errs)
+		t.Fatalf("mortise %s: %v\n%s%s", strings.Join(args, " "), r.err, r.out, r.errs)
 	}
 	return r.out
 }

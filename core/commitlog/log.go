@@ -192,11 +192,19 @@ func (l *Log) nowMS() int64 { return clock.Millis(l.clock.Now()) }
 
 // usable tells why the log can't be used, if so.
 func (l *Log) usable() error {
-	if err := l.failure.Load(); err != nil {
-		return *err
+	if err := l.Failure(); err != nil {
+		return err
 	}
 	if l.closed.Load() {
 		return fmt.Errorf("%s: %w", l.tp, ErrClosed)
+	}
+	return nil
+}
+
+// Failure is why the log can't be used before it is opened again; nil: it can.
+func (l *Log) Failure() error {
+	if err := l.failure.Load(); err != nil {
+		return *err
 	}
 	return nil
 }

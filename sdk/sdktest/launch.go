@@ -21,14 +21,14 @@ const (
 
 func launchChecks() []check {
 	all := []check{
-		{name: "launch/start", says: "it makes its handshake within 5 s and is healthy", run: checkStart},
-		{name: "launch/output", says: "its standard output is one line, the handshake", run: checkOutput},
+		{name: "launch/start", says: "it makes its handshake within 5 s and is healthy", timed: true, run: checkStart},
+		{name: "launch/output", says: "its standard output is one line, the handshake", timed: true, run: checkOutput},
 		{name: "launch/certificates", says: "it talks to the holder of the broker's certificate only", run: checkCertificates},
 		{name: "launch/directory", says: "it works where the path of its socket is long", run: checkDirectory},
-		{name: "launch/by-hand", says: "started by a person it ends, without a handshake", run: checkByHand},
+		{name: "launch/by-hand", says: "started by a person it ends, without a handshake", timed: true, run: checkByHand},
 		{name: "launch/interrupt", says: "an interrupt, which is for the broker, does not end it", run: checkInterrupt},
-		{name: "launch/shutdown", says: "it ends within 2 s after the broker said so", run: checkShutdown},
-		{name: "launch/orphan", says: "it ends within 2 s after the broker died", run: checkOrphan},
+		{name: "launch/shutdown", says: "it ends within 2 s after the broker said so", timed: true, run: checkShutdown},
+		{name: "launch/orphan", says: "it ends within 2 s after the broker died", timed: true, run: checkOrphan},
 	}
 	for i := range all {
 		all[i].ways = []string{WayProgram}

@@ -140,14 +140,37 @@ func (h *home) failed(op string, err error) {
 	switch {
 	case errors.Is(err, commitlog.ErrCorrupt):
 		h.p.parts.Log.Error("log is damaged", "partition", tp, "op", op, "err", err)
-		return
-	case errors.Is(err, commitlog.ErrStorage):
-	case errors.Is(err, commitlog.ErrClosed), errors.Is(err, commitlog.ErrEpochBack), errors.Is(err, commitlog.ErrChanged),
-		errors.Is(err, commitlog.ErrOffsetOutOfRange):
+	case refusal(err):
 		h.p.parts.Log.Warn("log refused", "partition", tp, "op", op, "err", err)
 		return
+	default:
+		h.dir.Failed(fmt.Sprintf("%s of %s", op, tp), err)
 	}
-	h.dir.Failed(fmt.Sprintf("%s of %s", op, tp), err)
+	h.spoilt()
+}
+
+// refusal tells whether the log said no, as opposed to its disk.
+func refusal(err error) bool {
+	if errors.Is(err, commitlog.ErrStorage) {
+		return false
+	}
+	for _, no := range []error{commitlog.ErrClosed, commitlog.ErrEpochBack, commitlog.ErrChanged, commitlog.ErrOffsetOutOfRange} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
+}
+
+// spoilt takes the partition offline when its log has to be opened again, whatever the
+// directory thinks of the cause: a full disk passes, but not what it left half done.
+func (h *home) spoilt() {
+	cause := h.log.Failure()
+	if cause == nil || h.p.at() != h || !h.p.broken.CompareAndSwap(nil, &cause) {
+		return
+	}
+	h.p.parts.Log.Error("partition is offline until the broker starts again", "partition", h.p.tp.String(), "err", cause)
+	h.DirectoryFailed() // to those who wait here it is the same
 }
 
 var _ logdir.Replica = (*home)(nil)

@@ -84,6 +84,26 @@ func TestFollowersDiskIsFull(t *testing.T) {
 	c.expect(2, 4, 4)
 }
 
+// TestFullDiskSpoilsATruncation: what was left half done does not pass with the full
+// disk. The copy is offline, which the cluster is told, and not tried for ever.
+func TestFullDiskSpoilsATruncation(t *testing.T) {
+	c, f := onFaulty(t, nil)
+	c.elect(1, 1, 2)
+	c.append(1)
+	c.catchUp(2)
+	c.elect(3, 3)
+	c.append(1)
+	full := error(syscall.ENOSPC)
+	f.write.Store(&full)
+	if err := c.pull(2); !isStorage(err) {
+		t.Fatal(err)
+	}
+	f.write.Store(nil)
+	if p := c.at(2); p.Log().Failure() == nil || !errors.Is(p.Offline(), syscall.ENOSPC) {
+		t.Errorf("the log failed with %v, offline: %v", p.Log().Failure(), p.Offline())
+	}
+}
+
 // TestLeaderKeepsWaitersOfAFailedFlush from waiting for ever.
 func TestLeaderKeepsWaitersOfAFailedFlush(t *testing.T) {
 	faulty := &faultyFS{FS: vfs.NewMem()}
