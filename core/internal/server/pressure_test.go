@@ -85,7 +85,6 @@ func TestOrdinaryFramesAreBounded(t *testing.T) {
 		c := w.dial()
 		c.Write(begun(MaxOrdinary+1, 4)) // may be cut off by the close
 		w.closed(c)
-		synctest.Wait()
 		if !strings.Contains(w.log.String(), "want at most 8388608 for key 17") {
 			t.Errorf("log: %s", w.log.String())
 		}

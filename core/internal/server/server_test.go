@@ -146,7 +146,6 @@ func TestDropClosesAfterEarlierAnswers(t *testing.T) {
 		echo(first)
 		expect(t, c, 1, []byte("park 1"))
 		w.closed(c)
-		synctest.Wait()
 		if !strings.Contains(w.log.String(), "malformed") {
 			t.Errorf("log %q does not say why", w.log.String())
 		}

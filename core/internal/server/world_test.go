@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mortisemq/mortise/core/vnet"
 	"github.com/mortisemq/mortise/core/wire"
@@ -107,6 +108,7 @@ func (w *world) closed(c net.Conn) {
 	if _, body, err := answer(c); err == nil {
 		w.Fatalf("answer of %d bytes, want a closed connection", len(body))
 	}
+	synctest.Wait() // the server says why
 }
 
 func limits(l Limits) func() Limits { return func() Limits { return l } }
