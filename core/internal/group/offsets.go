@@ -63,6 +63,10 @@ func (s *State) Commit(now int64, by Caller, q *kmsg.OffsetCommitRequest) (out O
 	}
 	out.reply(by.Ticket, r)
 	id := q.Group
+	if len(puts) == 0 { // as in Kafka there is a group now, until the next sweep
+		s.ensure(id, now)
+		return out
+	}
 	out.applied = func(now int64, _ *Output) {
 		g, _ := s.ensure(id, now) // a group of offsets only, if there was none
 		for i := range puts {

@@ -373,7 +373,9 @@ func (s *stage) compare() {
 	for id, g := range s.state.groups {
 		twin := r.groups[id]
 		if twin == nil {
-			s.t.Errorf("group %s is not in the log", id)
+			if g.consumers != nil || g.phase != Empty || g.generation != 0 || len(g.offsets) > 0 { // else no commit was taken yet
+				s.t.Errorf("group %s is not in the log", id)
+			}
 			continue
 		}
 		if offsetsOf(twin) != offsetsOf(g) {
