@@ -36,8 +36,9 @@ func (l *lab) try(number []int, scripts [][]op) ([]*walker, error) {
 	return groups, nil
 }
 
-// confirmations is how often a difference must show again.
-const confirmations = 2
+// confirmations is how often a difference must show again. Who of two members comes first
+// may hang on ids that the brokers draw at random: then they differ every other time.
+const confirmations = 8
 
 // confirm repeats the scripts of all suspects and returns a walker of each that
 // differs each time.
