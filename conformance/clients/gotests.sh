@@ -11,9 +11,11 @@ asks_kafka() {
   grep -q -- "--- PASS: $2" "$out"
 }
 
-# group_walk takes random walks of groups on both brokers; WALK_SEED repeats one.
+# group_walk takes walks of groups on both brokers, the same ones each time. To find something new:
+# WALK_SEED=$RANDOM WALK_BATCHES=0 WALK_FOR=10m conformance/run.sh group-walk
 group_walk() {
-  (cd "$here/.." && go run ./conformance/groupwalk -kafka "$reference" -mortise "$addr" -for 60s -groups 100 ${WALK_SEED:+-seed "$WALK_SEED"})
+  (cd "$here/.." && go run ./conformance/groupwalk -kafka "$reference" -mortise "$addr" -for "${WALK_FOR:-60s}" -groups 100 \
+    -batches "${WALK_BATCHES:-4}" -seed "${WALK_SEED:-1}")
 }
 
 # plugin_swaps upgrades plugins of each kind a hundred times under load; some 45 seconds. plugin_faults breaks those who

@@ -14,6 +14,7 @@ type options struct {
 	kafka, mortise string
 	seed           uint64
 	groups         int
+	batches        int
 	only           int
 	limit, short   time.Duration
 	record         string
@@ -32,6 +33,7 @@ func main() {
 	flag.StringVar(&o.mortise, "mortise", "localhost:9093", "address of the broker under test")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "what the scripts are made from")
 	flag.IntVar(&o.groups, "groups", 200, "groups of each kind that walk side by side")
+	flag.IntVar(&o.batches, "batches", 0, "how often so many walk, if there is time; 0: as often as there is")
 	flag.IntVar(&o.only, "group", -1, "walk this group only, and cut its script to what a difference needs")
 	flag.DurationVar(&o.limit, "for", time.Minute, "how long to walk")
 	flag.DurationVar(&o.short, "short", shortTimeout, "what short timeouts are; more on a busy machine")

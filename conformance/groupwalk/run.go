@@ -25,7 +25,7 @@ func (o options) compare(sides []*side, prefix string) error {
 	var running sync.WaitGroup
 	for k := range all {
 		running.Go(func() {
-			for batch := 0; time.Now().Before(end) && tallies[k].err == nil; batch++ {
+			for batch := 0; (o.batches == 0 || batch < o.batches) && time.Now().Before(end) && tallies[k].err == nil; batch++ {
 				o.batch(sides, prefix, k, batch, &tallies[k], func() bool { return time.Now().After(end) })
 			}
 		})

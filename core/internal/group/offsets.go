@@ -26,7 +26,7 @@ const noExpiry = -1
 // are filled in for every version.
 func (s *State) Commit(now int64, by Caller, q *kmsg.OffsetCommitRequest) (out Output) {
 	g := s.groups[q.Group]
-	if code := checkCommit(g, by.Version, q); code != kafka.None {
+	if code := s.checkCommit(g, by.Version, q); code != kafka.None {
 		out.reply(by.Ticket, CommitRefusal(q, code))
 		return out
 	}
@@ -125,9 +125,9 @@ func (s *State) tooLong(metadata string) bool {
 
 // checkCommit says who may commit. While members are collected everybody of the old
 // generation still may: they commit what they give up.
-func checkCommit(g *Group, version int16, q *kmsg.OffsetCommitRequest) kafka.ErrorCode {
+func (s *State) checkCommit(g *Group, version int16, q *kmsg.OffsetCommitRequest) kafka.ErrorCode {
 	if g != nil && g.consumers != nil {
-		return checkConsumerCommit(g.consumers, version, q)
+		return s.checkConsumerCommit(g.consumers, version, q)
 	}
 	if g == nil {
 		switch {
@@ -157,8 +157,9 @@ func checkCommit(g *Group, version int16, q *kmsg.OffsetCommitRequest) kafka.Err
 }
 
 // checkConsumerCommit says whether a member of a group of the consumer protocol may
-// commit. With an old epoch it may, as far as it has had the partitions since then.
-func checkConsumerCommit(c *consumergroup.Group, version int16, q *kmsg.OffsetCommitRequest) kafka.ErrorCode {
+// commit. With an old epoch it may, as far as it has had the partitions since then: that
+// is looked at where the metadata is not refused anyway.
+func (s *State) checkConsumerCommit(c *consumergroup.Group, version int16, q *kmsg.OffsetCommitRequest) kafka.ErrorCode {
 	stale, err := c.CheckCommit(q.MemberID, q.Generation, version)
 	if err != nil {
 		return err.Code
@@ -168,7 +169,11 @@ func checkConsumerCommit(c *consumergroup.Group, version int16, q *kmsg.OffsetCo
 	}
 	for i := range q.Topics {
 		for j := range q.Topics[i].Partitions {
-			if err := stale.CheckStale(q.Generation, kafka.TopicID(q.Topics[i].TopicID), q.Topics[i].Partitions[j].Partition); err != nil {
+			p := &q.Topics[i].Partitions[j]
+			if p.Metadata != nil && s.tooLong(*p.Metadata) {
+				continue
+			}
+			if err := stale.CheckStale(q.Generation, kafka.TopicID(q.Topics[i].TopicID), p.Partition); err != nil {
 				return err.Code
 			}
 		}
