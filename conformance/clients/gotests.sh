@@ -20,11 +20,15 @@ group_walk() {
 
 # plugin_swaps upgrades plugins of each kind a hundred times under load; some 45 seconds. plugin_faults breaks those who
 # say who may do what, at random; some 90 seconds.
+# plugin_broken does each wrong once; some 60 seconds.
 plugin_swaps() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'Swaps' -swaps 100 -timeout 5m); }
 plugin_faults() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'NoFault' -faults 60 -timeout 5m); }
 
+plugin_broken() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'Blast' -broken -timeout 5m); }
+
 gotest_steps() {
   step plugin-swaps plugin_swaps
+  step plugin-broken plugin_broken
   step plugin-faults plugin_faults
   step group-walk group_walk
   step assignors-agree asks_kafka ./core/internal/assignor TestKafkaAgrees

@@ -35,6 +35,9 @@ var answering = []string{"garbage", "leak", "grow"}
 // TestBlastRadius lets each plugin do each wrong: only what needs it may fail, not for
 // good, and works again when the plugin does.
 func TestBlastRadius(t *testing.T) {
+	if !*broken && !*strict {
+		t.Skip("make conformance runs it, alone on the machine: the load has deadlines of half a second")
+	}
 	all := []string{"kill", "exit", "fork", "stop", "hang", "late", "large", "lie", "panic", "error", "garbage", "grow", "leak"}
 	for i, name := range []string{"partitioner", "authenticator", "decide", "push", "retention"} {
 		for n, fault := range all {

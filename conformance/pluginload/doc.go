@@ -12,5 +12,6 @@
 //
 //	-swaps N      upgrades of each plugin (default 3)
 //	-faults N     faults of the random run (default 5), with -seed
+//	-broken       break each plugin in each way once
 //	-strict       hold throughput and latency of uninvolved traffic to their bounds
 package pluginload

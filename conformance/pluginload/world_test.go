@@ -32,6 +32,7 @@ var (
 	swaps  = flag.Int("swaps", 3, "upgrades of each plugin under load")
 	faults = flag.Int("faults", 5, "faults of the random run")
 	seed   = flag.Uint64("seed", 1, "of the random run")
+	broken = flag.Bool("broken", false, "break each plugin")
 	strict = flag.Bool("strict", false, "hold throughput and latency of uninvolved traffic to their bounds")
 )
 
