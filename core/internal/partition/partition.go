@@ -189,7 +189,7 @@ func (p *Partition) Close(clean bool) error {
 	if h.log == nil {
 		return nil
 	}
-	if err := h.log.Close(clean && p.Offline() == nil); err != nil {
+	if err := h.log.Close(clean && h.dir.Offline() == nil); err != nil {
 		h.dir.NotClean()
 		return fmt.Errorf("%s: close: %w", p.tp, err)
 	}

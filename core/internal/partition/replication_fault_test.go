@@ -2,10 +2,13 @@ package partition
 
 import (
 	"errors"
+	"io/fs"
+	"path"
 	"syscall"
 	"testing"
 
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/vfs"
 )
@@ -85,7 +88,8 @@ func TestFollowersDiskIsFull(t *testing.T) {
 }
 
 // TestFullDiskSpoilsATruncation: what was left half done does not pass with the full
-// disk. The copy is offline, which the cluster is told, and not tried for ever.
+// disk. The copy is offline, which the cluster is told, and not tried for ever; and the
+// next start recovers it.
 func TestFullDiskSpoilsATruncation(t *testing.T) {
 	c, f := onFaulty(t, nil)
 	c.elect(1, 1, 2)
@@ -99,8 +103,20 @@ func TestFullDiskSpoilsATruncation(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.write.Store(nil)
-	if p := c.at(2); p.Log().Failure() == nil || !errors.Is(p.Offline(), syscall.ENOSPC) {
+	p := c.at(2)
+	if p.Log().Failure() == nil || !errors.Is(p.Offline(), syscall.ENOSPC) {
 		t.Errorf("the log failed with %v, offline: %v", p.Log().Failure(), p.Offline())
+	}
+	if err := p.Close(true); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("closed: %v", err)
+	}
+	dirs := c.rigs[2].dirs
+	mark := path.Join(dirs.Dirs()[0].Path, logdir.CleanShutdownFile)
+	if err := dirs.Close(true, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory is marked as stopped cleanly: %v", err)
 	}
 }
 
