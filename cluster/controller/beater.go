@@ -69,7 +69,7 @@ func (b *Beater) Close() {
 }
 
 // Stop tells the leader that the broker wants to stop, and waits until it may: until it
-// leads nothing that another could lead. ErrNoLeader: nobody answered for a while. Else
+// leads nothing that another could lead, or is not the one that counts. ErrNoLeader: nobody answered for a while. Else
 // the error is that of ctx.
 func (b *Beater) Stop(ctx context.Context) error {
 	b.stopping.Store(true)
@@ -108,7 +108,7 @@ func (b *Beater) run(ctx context.Context) {
 		switch {
 		case err != nil:
 			pause, retry = min(retry, pause), min(2*retry, pause)
-		case b.stopping.Load() && a.Stop:
+		case b.stopping.Load() && (a.Stop || a.Status == Superseded):
 			close(b.letGo)
 			return
 		default:

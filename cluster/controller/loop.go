@@ -55,9 +55,8 @@ type beat struct {
 
 // ended is the end of an action.
 type ended struct {
-	machine *Machine
-	action  Action
-	err     error
+	action Action
+	err    error
 }
 
 // Start starts a loop.
@@ -147,8 +146,8 @@ func (l *Loop) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case leads := <-l.options.Leadership:
-			if leads {
-				l.lead(ctx)
+			for leads {
+				leads = l.lead(ctx)
 			}
 		case b := <-l.beats:
 			close(b.answer)
@@ -159,8 +158,9 @@ func (l *Loop) run(ctx context.Context) {
 	}
 }
 
-// lead runs a machine until this node leads no more.
-func (l *Loop) lead(ctx context.Context) {
+// lead runs a machine until the term ends, and says whether another one has begun: who
+// has lost the leadership and has it again missed the heartbeats in between.
+func (l *Loop) lead(ctx context.Context) (again bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	m := NewMachine(l.options.Config, time.Now(), l.options.Image())
@@ -168,19 +168,20 @@ func (l *Loop) lead(ctx context.Context) {
 	l.news(ctx, m, true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for leads := true; leads; {
+	for ends := false; !ends; {
 		for _, a := range m.Ready() {
 			running.Add(1)
 			go func() {
 				defer running.Done()
-				l.act(ctx, m, a)
+				l.act(ctx, a)
 			}()
 		}
 		timer.Reset(time.Until(m.Next()))
 		select {
 		case <-ctx.Done():
-			leads = false
-		case leads = <-l.options.Leadership:
+			ends = true
+		case again = <-l.options.Leadership:
+			ends = true
 		case b := <-l.beats:
 			m.Image(time.Now(), l.options.Image())
 			b.answer <- m.Heartbeat(time.Now(), b.Heartbeat)
@@ -198,6 +199,7 @@ func (l *Loop) lead(ctx context.Context) {
 	l.log.Info("this node does not lead the control plane any more")
 	cancel()
 	running.Wait()
+	return again
 }
 
 // news tells a machine what has changed outside.
@@ -218,7 +220,7 @@ func (l *Loop) news(ctx context.Context, m *Machine, members bool) {
 }
 
 // act does what a machine wants, and tells the loop of the end.
-func (l *Loop) act(ctx context.Context, m *Machine, a Action) {
+func (l *Loop) act(ctx context.Context, a Action) {
 	var err error
 	switch a := a.(type) {
 	case Ping:
@@ -232,7 +234,7 @@ func (l *Loop) act(ctx context.Context, m *Machine, a Action) {
 		}
 	}
 	select {
-	case l.ended <- ended{m, a, err}:
+	case l.ended <- ended{a, err}:
 	case <-ctx.Done():
 	}
 }

@@ -264,6 +264,46 @@ func TestStopWaitsUntilItMay(t *testing.T) {
 	})
 }
 
+// TestLeadershipThatComesBackIsANewTerm holds that a leader that was another for a moment,
+// which it may hear of only when it is over, gives everybody a new session.
+func TestLeadershipThatComesBackIsANewTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 1, 2, 3)
+		defer c.close()
+		c.elect(1)
+		time.Sleep(5 * time.Second)
+		before := c.loops[1].counts.pings.Load()
+		c.leads[1] <- true
+		time.Sleep(time.Millisecond)
+		if n := c.loops[1].counts.pings.Load() - before; n != 2 {
+			t.Errorf("%d of the 2 others were pinged", n)
+		}
+		for id, age := range c.loops[1].Ages(t.Context()) {
+			if age > time.Millisecond {
+				t.Errorf("the session of %d began %v ago", id, age)
+			}
+		}
+	})
+}
+
+func TestSupersededBrokerMayStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 1, 2)
+		defer c.close()
+		c.elect(1)
+		before := c.epoch(2)
+		c.beaters[2].Close()
+		c.beaters[2] = Beat(BeaterOptions{ID: 2, Epoch: func() kafka.BrokerEpoch { return before },
+			Applied: func() uint64 { return c.publish.Image().Index }, Send: c.send})
+		c.register(2) // another process
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.beaters[2].Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestForgottenBrokerRegistersAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 1, 2)

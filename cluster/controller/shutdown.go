@@ -17,8 +17,12 @@ type leads struct {
 	movable bool
 }
 
-// mayStop says whether a broker in shutdown leads nothing that somebody else could lead.
+// mayStop says whether a broker that wants to stop leads nothing that somebody else could
+// lead: one that is fenced and stays so, or one in shutdown.
 func (m *Machine) mayStop(now time.Time, b *meta.Broker, s *session) bool {
+	if b.Fenced {
+		return !s.deciding // else it may be taken back at this moment
+	}
 	if !b.ShuttingDown {
 		return false
 	}
