@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/vfs"
 )
@@ -157,4 +159,34 @@ func crashTwice(r *rig, disk *vfs.Mem, seed uint64) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// TestTruncationOutlivesAPowerCut, whether somebody reads what is cut or not: what the
+// leader did not have is gone when Truncate returns. If it came back, a high watermark
+// that was written since would call it committed.
+func TestTruncationOutlivesAPowerCut(t *testing.T) {
+	for _, reader := range []bool{false, true} {
+		disk := newMem(t)
+		r := newRig(disk, 4)
+		must := func(errs ...error) {
+			t.Helper()
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(r.open(false), appends(3).do(r), r.sync())
+		if reader {
+			s, err := r.log.Read(0, commitlog.ReadOptions{MaxBytes: 1, Upper: r.log.EndOffset(), MinOne: true})
+			must(err)
+			defer s.Range.Release()
+		}
+		must(r.truncate(2))
+		kept := slices.Clone(r.current)
+		must(r.nextEpoch(), appends(2).do(r))
+		r.fs = disk.Crash(vfs.CrashOptions{})
+		must(r.open(false))
+		if got, err := walk(r.log); err != nil || !same(got, kept) {
+			t.Errorf("with a reader: %v: %s is left, %v; want %s", reader, describe(got), err, describe(kept))
+		}
+	}
 }

@@ -58,6 +58,9 @@ func (l *Log) truncate(to kafka.Offset) error {
 	if err := last.Truncate(to); err != nil {
 		return l.fail(err)
 	}
+	if err := l.fs.SyncDir(l.dir.Path()); err != nil { // another file may have taken its place
+		return l.fail(err)
+	}
 	if keep < len(list) && last.Next() == list[keep].Base() { // nothing of it was cut, and it is sealed
 		kept = append(kept, l.newSegment(last.Next()))
 		l.publish(kept)

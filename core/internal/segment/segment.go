@@ -86,7 +86,7 @@ type Segment struct {
 	aborted  []Aborted
 	txns     txnState // guarded by mu, like aborted
 	txnDirty bool     // the .txnindex was written since the last Sync; guarded by mu
-	wasCut   bool     // the file was shortened since the last Sync; guarded by mu
+	wasCut   bool     // recovery may have shortened the file since the last Sync; guarded by mu
 	idxDirty bool     // the index files were written since the last Sync; guarded by mu
 	sealed   bool     // guarded by mu
 	deleted  bool     // or closed: its files are not opened any more; guarded by mu

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Sync makes the segment durable: its data, a shorter size after a truncation too,
+// Sync makes the segment durable: its data, a shorter size after a recovery too,
 // the aborted transactions, without which readers would take aborted data for
 // committed, and what was written of the indexes. Half of a time index looks like
 // one of records whose times do not rise, and would hide the later ones for ever.
@@ -66,7 +66,7 @@ func (s *Segment) syncSmall(ext Ext) error {
 }
 
 // Changed tells whether a Sync is needed for another reason than new data: the file
-// was shortened, or one of its indexes written.
+// was recovered, or one of its indexes written.
 func (s *Segment) Changed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

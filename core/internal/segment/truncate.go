@@ -11,9 +11,11 @@ import (
 
 // Truncate drops the batch that holds offset and all after it. The end may
 // become less than offset when it lies inside a batch. Readers keep what they
-// have: while there are any, the file is replaced by a copy of what stays.
+// have: while there are any, the file is replaced by a copy of what stays. What was cut
+// off does not come back after a power failure once the caller has made the folder's
+// names durable, too.
 //
-// Cost: a walk to the batch; with readers a copy of what stays, and an fsync of it.
+// Cost: a walk to the batch, an fdatasync; with readers a copy of what stays.
 func (s *Segment) Truncate(offset kafka.Offset) error {
 	if s.size.Load() == 0 {
 		return nil
@@ -87,13 +89,15 @@ func (s *Segment) cutLocked(h *handle, pos int64, next kafka.Offset) error {
 func (s *Segment) cutFile(h *handle, pos int64, publish func()) error {
 	s.mu.Lock()
 	if s.handle.Load() == h && h.refs.Load() == 2 { // the cache and us
-		defer s.mu.Unlock()
-		if err := h.file.Truncate(pos); err != nil {
+		err := h.file.Truncate(pos)
+		if err == nil {
+			publish()
+		}
+		s.mu.Unlock()
+		if err != nil {
 			return err
 		}
-		s.wasCut = true
-		publish()
-		return nil
+		return h.file.SyncData()
 	}
 	s.mu.Unlock()
 	tmp := s.Path(Log) + ".tmp" // not Cleaned: that may be a Rewrite's, and stops the completion of swaps
