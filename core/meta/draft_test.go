@@ -138,3 +138,37 @@ func TestMinISROfTopicsWithoutTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// What a failed copy is told beforehand is what becomes of its change.
+func TestMayLeave(t *testing.T) {
+	for _, c := range []struct {
+		says     string
+		isr, elr []kafka.BrokerID
+		fenced   kafka.BrokerID
+		want     bool
+	}{
+		{"others are in sync", ids(1, 2, 3), nil, 0, true},
+		{"the only one in sync", ids(1), nil, 0, false},
+		{"another is eligible", ids(1), ids(2), 0, true},
+		{"another is eligible and down", ids(1), ids(2), 2, false},
+		{"it is eligible itself", ids(2), ids(1), 0, true},
+		{"it does not count", ids(2), nil, 0, false},
+	} {
+		e := trio(0).Edit(2)
+		e.PutTopic(&Topic{Name: "t", ID: kafka.TopicID{1}, Partitions: []Partition{{Replicas: ids(1, 2, 3), ISR: c.isr, ELR: c.elr, Leader: c.isr[0], LastKnownLeader: kafka.NoBroker}}})
+		e.SetConfig(Resource{ResourceTopic, "t"}, map[string]string{MinISRConfig: "2"})
+		if b, ok := e.next.Broker(c.fenced); ok {
+			e.PutBroker(&Broker{ID: b.ID, Epoch: b.Epoch, Fenced: true})
+		}
+		d, id := e.Image().Draft(), PartitionID{Topic: kafka.TopicID{1}}
+		if got := d.MayLeave(1, id); got != c.want || d.Changed() {
+			t.Errorf("%s: may leave %v, want %v; changed by the question: %v", c.says, got, c.want, d.Changed())
+		}
+		if r, err := d.AlterISR(1, 1, []ISRChange{{PartitionID: id, Failed: true}}); err != nil || r[0].Err != nil || d.Changed() != c.want {
+			t.Errorf("%s: leaving changed %v, want %v (%v)", c.says, d.Changed(), c.want, err)
+		}
+	}
+	if trio(1).Draft().MayLeave(1, PartitionID{Topic: kafka.TopicID{9}}) {
+		t.Error("it may leave what is not there")
+	}
+}

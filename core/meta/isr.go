@@ -120,19 +120,37 @@ func (d *Draft) checkISR(from kafka.BrokerID, p *Partition, c *ISRChange) *kafka
 	return nil
 }
 
-// copyFailed takes a replica without a copy away from where it counts, if the
+// MayLeave says whether an ISRChange with Failed of the broker would change anything as
+// the draft is now: who asks in vain costs the cluster a decision.
+func (d *Draft) MayLeave(from kafka.BrokerID, id PartitionID) bool {
+	t, p := d.partition(id)
+	if p == nil {
+		return false
+	}
+	_, leaves := d.withoutCopy(from, t, p)
+	return leaves
+}
+
+// copyFailed takes a replica without a copy away from where it counts, if it may leave.
+func (d *Draft) copyFailed(from kafka.BrokerID, t *Topic, n int) {
+	if next, leaves := d.withoutCopy(from, t, &t.Partitions[n]); leaves {
+		d.own(t).Partitions[n] = next
+	}
+}
+
+// withoutCopy is the partition after the copy of a replica failed. It may leave if the
 // partition has a leader then that has the records: what nobody else has may be there
 // after a repair.
-func (d *Draft) copyFailed(from kafka.BrokerID, t *Topic, n int) {
-	p := &t.Partitions[n]
+func (d *Draft) withoutCopy(from kafka.BrokerID, t *Topic, p *Partition) (next Partition, leaves bool) {
+	if !slices.Contains(p.ISR, from) && !slices.Contains(p.ELR, from) {
+		return *p, false
+	}
 	c := d.change(t)
 	c.ISR, c.Lost = without(p.ISR, from), []kafka.BrokerID{from}
 	c.Alive = func(id kafka.BrokerID) bool { return id != from && d.alive(id) }
 	next, changed := p.Next(&c)
 	clean := slices.Contains(p.ISR, next.Leader) || slices.Contains(p.ELR, next.Leader)
-	if changed && next.Leader != kafka.NoBroker && (clean || c.Election == ElectUnclean) {
-		d.own(t).Partitions[n] = next
-	}
+	return next, changed && next.Leader != kafka.NoBroker && (clean || c.Election == ElectUnclean)
 }
 
 // eligibleForISR says whether a replica may be in the ISR.

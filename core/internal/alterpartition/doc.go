@@ -3,7 +3,7 @@
 // their followers keep up.
 //
 // It also tells the cluster of partitions whose log directory failed, so that others lead
-// them.
+// them, while the image says that others can.
 //
 // It owns the way of a change to the cluster and back: what comes while a call is under
 // way goes with the next one, so that a broker that lost a neighbour asks for thousands
@@ -18,6 +18,7 @@
 //
 // Invariants:
 //   - One call to the cluster at a time.
+//   - A partition has one change under way, and one more if its copy failed.
 //   - A partition is told every answer to its change, and nothing after Close.
 //
 // Lock order: Sender.mu is a leaf. Partitions are called without it.

@@ -2,7 +2,6 @@ package alterpartition
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/meta"
@@ -20,49 +19,51 @@ func (s *Sender) DirectoryFailed() {
 	}
 }
 
-// lookForFailed asks to leave the in-sync replicas of every partition that has failed
-// here. It is up to the cluster whether somebody else can lead.
+// lookForFailed asks to leave the in-sync and the eligible replicas of every partition
+// that has failed here and that somebody else could lead.
 func (s *Sender) lookForFailed(all iter.Seq[*partition.Partition]) {
-	img := s.o.Image()
+	d := s.o.Image().Draft()
 	for p := range all {
-		s.leave(img, p)
+		s.leave(d, p)
 	}
 }
 
-// leave asks to leave the in-sync replicas of a partition if it has failed.
-func (s *Sender) leave(img *meta.Image, p *partition.Partition) {
+// leave asks to leave the replicas that count of a partition if it has failed, the image
+// of d lets this broker go, and it is not asked for already.
+func (s *Sender) leave(d *meta.Draft, p *partition.Partition) {
 	if p.Offline() == nil {
 		return
 	}
-	if c := s.leaving(img, p); c != nil {
-		s.ask(leaver{}, c)
+	id := meta.PartitionID{Topic: p.TopicID(), Partition: p.TopicPartition().Partition}
+	if d.MayLeave(s.o.Self, id) && s.mark(id) {
+		s.ask(leaver{s, id}, &meta.ISRChange{PartitionID: id, Failed: true})
 	}
 }
 
-// leaving is the change by which this broker leaves; nil: it is not in sync by the
-// image, or has the only copy.
-func (s *Sender) leaving(img *meta.Image, p *partition.Partition) *meta.ISRChange {
-	n := p.TopicPartition().Partition
-	t, ok := img.TopicByID(p.TopicID())
-	if !ok || int(n) >= len(t.Partitions) {
-		return nil
-	}
-	is := &t.Partitions[n]
-	if len(is.Replicas) < 2 || !slices.Contains(is.ISR, s.o.Self) {
-		return nil
-	}
-	return &meta.ISRChange{
-		PartitionID: meta.PartitionID{Topic: t.ID, Partition: n},
-		LeaderEpoch: is.LeaderEpoch, PartitionEpoch: is.PartitionEpoch, Failed: true,
-	}
+// mark notes that this broker asks to leave a partition, and reports whether that is new.
+func (s *Sender) mark(id meta.PartitionID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, asked := s.leaving[id]
+	s.leaving[id] = struct{}{}
+	return !asked
 }
 
 // leaver asks again only while nobody decides: by the next look the image has changed.
-type leaver struct{}
+type leaver struct {
+	s  *Sender
+	id meta.PartitionID
+}
 
 // ISRAnswered implements Asker.
-func (leaver) ISRAnswered(_ *meta.ISRChange, answer meta.ISRResult) bool {
-	return answer.Err == errUndecided
+func (l leaver) ISRAnswered(_ *meta.ISRChange, answer meta.ISRResult) bool {
+	if answer.Err == errUndecided {
+		return true
+	}
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	delete(l.s.leaving, l.id)
+	return false
 }
 
 var _ Asker = leaver{}

@@ -63,6 +63,7 @@ type Sender struct {
 	closed  bool        // set by Close
 	checker clock.Timer // nil: Watch was not called
 	all     iter.Seq[*partition.Partition]
+	leaving map[meta.PartitionID]struct{} // which failed copies are asked about
 }
 
 // wish is a change and who wants it.
@@ -83,9 +84,10 @@ func New(o Options) *Sender {
 		o.Metrics = metrics.NewRegistry()
 	}
 	s := &Sender{
-		o:      o,
-		calls:  o.Metrics.Counter("mortise_alterpartition_calls_total", "Calls that asked the cluster for other in-sync replicas."),
-		failed: o.Metrics.Counter("mortise_alterpartition_failed_calls_total", "Calls for other in-sync replicas that nobody decided on."),
+		o:       o,
+		leaving: map[meta.PartitionID]struct{}{},
+		calls:   o.Metrics.Counter("mortise_alterpartition_calls_total", "Calls that asked the cluster for other in-sync replicas."),
+		failed:  o.Metrics.Counter("mortise_alterpartition_failed_calls_total", "Calls for other in-sync replicas that nobody decided on."),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
@@ -95,7 +97,7 @@ func New(o Options) *Sender {
 func (s *Sender) Propose(p *partition.Partition, c *meta.ISRChange) { s.ask(p, c) }
 
 // ask has the cluster asked for a change. It does not wait. A partition has one change
-// under way at a time, so that the queue is bounded by their number.
+// under way at a time, and one to leave it, so that the queue is bounded by their number.
 func (s *Sender) ask(from Asker, c *meta.ISRChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,10 +37,10 @@ func (s *Sender) look(all iter.Seq[*partition.Partition]) {
 	s.running.Add(1) // Close waits for this look
 	s.mu.Unlock()
 	defer s.running.Done()
-	now, img := s.o.Clock.Now(), s.o.Image()
+	now, d := s.o.Clock.Now(), s.o.Image().Draft()
 	for p := range all {
 		p.CheckISR(now)
-		s.leave(img, p)
+		s.leave(d, p)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
