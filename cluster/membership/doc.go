@@ -20,7 +20,8 @@
 // and its cluster is this one. Members of other clusters and members that have this
 // node's id are ignored, and joining them fails with ErrForeign or ErrDuplicate. At most
 // membersMax nodes are remembered. With keys, who does not have one of them can say
-// nothing at all; without, whoever reaches the port can make noise, which costs pings.
+// nothing at all; without, whoever reaches the port can make noise, which costs pings,
+// and can have so many nodes remembered that no new one gets in.
 //
 // # Suspicion
 //

@@ -105,7 +105,7 @@ type Membership struct {
 
 	mu      sync.Mutex
 	known   map[kafka.BrokerID]Member // all but this node; guarded by mu
-	doubted map[kafka.BrokerID]bool   // said to be dead, and being looked at; guarded by mu
+	doubted map[kafka.BrokerID]doubt  // that verify looks at; guarded by mu
 	closed  bool                      // guarded by mu
 	refused error                     // why the last exchange was refused; guarded by mu
 
@@ -128,7 +128,7 @@ func Start(o Options) (*Membership, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Membership{options: o, log: o.Log, known: map[kafka.BrokerID]Member{}, doubted: map[kafka.BrokerID]bool{}, updates: make(chan struct{}, 1)}
+	m := &Membership{options: o, log: o.Log, known: map[kafka.BrokerID]Member{}, doubted: map[kafka.BrokerID]doubt{}, updates: make(chan struct{}, 1)}
 	encoded, err := o.Facts.encode()
 	if err != nil {
 		return nil, fmt.Errorf("facts of node %d: %w", o.Facts.ID, err)

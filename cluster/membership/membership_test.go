@@ -286,6 +286,42 @@ func TestDeafNodeHarmsOnlyItself(t *testing.T) {
 	})
 }
 
+// A node that is said to be dead and objects, again and again, is looked at by one
+// goroutine: who makes others say so must not make this node work.
+func TestDoubtIsOneGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.close()
+		w.start(nil, 1, 2)
+		time.Sleep(3 * time.Second)
+		m := w.nodes[1]
+		other, _ := m.Find(2)
+		before := w.sent.Load()
+		for range 1000 {
+			m.doubt(other)
+			m.settle(other)
+		}
+		m.doubt(other)
+		time.Sleep(10 * time.Millisecond)
+		if n := w.sent.Load() - before; n == 0 || n > 20 {
+			t.Errorf("%d packets about one node", n)
+		}
+		doubts := func() int {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return len(m.doubted)
+		}
+		if n := doubts(); n != 1 {
+			t.Errorf("%d doubts", n)
+		}
+		m.settle(other)
+		time.Sleep(2 * doubtInterval)
+		if n := doubts(); n != 0 {
+			t.Errorf("%d doubts of a node that is alive", n)
+		}
+	})
+}
+
 func TestKeysRotateWhileNodesTalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

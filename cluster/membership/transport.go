@@ -20,6 +20,7 @@ const (
 	packetMax    = 64 << 10 // bytes; what is larger is cut and then not understood
 	packetsMax   = 1024     // that wait to be looked at; more are dropped
 	streamsMax   = 64       // open at a time that others began; more are hung up on
+	streamMax    = 2 << 20  // bytes that one stream brings: three times as many as membersMax nodes need
 	acceptPause  = 100 * time.Millisecond
 	portAttempts = 10 // to find a port that is free for packets and streams
 )
@@ -253,10 +254,22 @@ func (t *transport) survive(what string, err error) bool {
 	}
 }
 
-// stream is a connection that is forgotten once it is closed.
+// stream is a connection that is forgotten once it is closed, and brings streamMax bytes
+// at most: the library keeps what it reads. One goroutine reads it.
 type stream struct {
 	net.Conn
 	done func()
+	read int // bytes so far
+}
+
+// Read implements net.Conn.
+func (s *stream) Read(b []byte) (int, error) {
+	if s.read == streamMax {
+		return 0, fmt.Errorf("%w: a stream of more than %d bytes", ErrTooLong, streamMax)
+	}
+	n, err := s.Conn.Read(b[:min(len(b), streamMax-s.read)])
+	s.read += n
+	return n, err
 }
 
 // Close implements net.Conn.

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -63,6 +64,26 @@ func TestTransportWaitsForNobody(t *testing.T) {
 		}
 		if _, err := a.DialTimeout("10.0.0.2:1", time.Second); err == nil {
 			t.Error("a transport dials after its end")
+		}
+	})
+}
+
+// TestStreamsBringSoMuch holds that a stream without an end costs streamMax bytes.
+func TestStreamsBringSoMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer there.Close()
+		s := &stream{Conn: here, done: func() {}}
+		defer s.Close()
+		go func() {
+			for chunk := make([]byte, 1<<16); ; {
+				if _, err := there.Write(chunk); err != nil {
+					return
+				}
+			}
+		}()
+		if n, err := io.Copy(io.Discard, s); n != streamMax || !errors.Is(err, ErrTooLong) {
+			t.Errorf("%d bytes, %v", n, err)
 		}
 	})
 }
