@@ -182,40 +182,27 @@ func (p *Partition) drop(n int) {
 	p.waiting.Store(int32(len(p.awaits)))
 }
 
-// flushFailed ends the awaits that want a flush which did not come.
-func (p *Partition) flushFailed() {
-	p.endIf(func(a *await) bool { return a.flush > p.RecoveryPoint() }, errStorage)
-}
-
 // expire ends the awaits whose time is over, and returns when the next one ends; zero:
 // none has a limit.
 func (p *Partition) expire(now time.Time) (next time.Time) {
-	p.endIf(func(a *await) bool { return !a.deadline.IsZero() && !a.deadline.After(now) }, errTimedOut)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.due = time.Time{}
-	for i := range p.awaits {
-		if at := p.awaits[i].deadline; !at.IsZero() && (p.due.IsZero() || at.Before(p.due)) {
-			p.due = at
-		}
-	}
-	return p.due
-}
-
-// endIf ends some awaits with an error.
-func (p *Partition) endIf(which func(*await) bool, err error) {
-	var ended []logdir.Waiter
+	var late []logdir.Waiter
 	p.mu.Lock()
 	p.awaits = slices.DeleteFunc(p.awaits, func(a await) bool {
-		if which(&a) {
-			ended = append(ended, a.w)
+		switch {
+		case a.deadline.IsZero():
+		case !a.deadline.After(now):
+			late = append(late, a.w)
 			return true
+		case next.IsZero() || a.deadline.Before(next):
+			next = a.deadline
 		}
 		return false
 	})
 	p.waiting.Store(int32(len(p.awaits)))
+	p.due = next
 	p.mu.Unlock()
-	for _, w := range ended {
-		w.Synced(err)
+	for _, w := range late {
+		w.Synced(errTimedOut)
 	}
+	return next
 }

@@ -51,7 +51,7 @@ func (f *flusher) Sync() (kafka.Offset, error) {
 		return end, logdir.ErrClosed // deleted or shut down: no fault of the disk
 	}
 	if err != nil {
-		p.flushFailed()
+		h.spoilt()
 		return end, err
 	}
 	h.dir.Appended()

@@ -120,7 +120,8 @@ func TestFullDiskSpoilsATruncation(t *testing.T) {
 	}
 }
 
-// TestLeaderKeepsWaitersOfAFailedFlush from waiting for ever.
+// TestLeaderKeepsWaitersOfAFailedFlush from waiting for ever: the log has to be opened
+// again, and others can lead.
 func TestLeaderKeepsWaitersOfAFailedFlush(t *testing.T) {
 	faulty := &faultyFS{FS: vfs.NewMem()}
 	disks := []vfs.FS{faulty, vfs.NewMem(), vfs.NewMem()}
@@ -135,5 +136,8 @@ func TestLeaderKeepsWaitersOfAFailedFlush(t *testing.T) {
 	w.wg.Wait()
 	if !isStorage(w.errs[0]) {
 		t.Errorf("told %v", w.errs[0])
+	}
+	if p := c.at(1); !errors.Is(p.Offline(), syscall.EMFILE) || p.Dir().Offline() != nil {
+		t.Errorf("offline: %v, its directory: %v", p.Offline(), p.Dir().Offline())
 	}
 }
