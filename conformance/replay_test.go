@@ -37,24 +37,35 @@ var targets = []struct {
 
 // TestTranscripts plays every transcript and compares with what a real Kafka 4.4 answered.
 func TestTranscripts(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txt")
+	each(t, "testdata", func(t *testing.T, f *transcript.File) {
+		for _, target := range targets {
+			t.Run(target.name, func(t *testing.T) {
+				t.Parallel()
+				replay(t, f, target.start(t))
+			})
+		}
+	})
+}
+
+// each runs a test for every transcript of a folder, beside each other.
+func each(t *testing.T, folder string, play func(*testing.T, *transcript.File)) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(paths) == 0 {
-		t.Fatal("no transcripts found, want some in testdata")
+		t.Fatal("no transcripts found, want some in", folder)
 	}
 	for _, path := range paths {
 		f, err := transcript.Load(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, target := range targets {
-			t.Run(strings.TrimSuffix(filepath.Base(path), ".txt")+"/"+target.name, func(t *testing.T) {
-				t.Parallel()
-				replay(t, f, target.start(t))
-			})
-		}
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			play(t, f)
+		})
 	}
 }
 

@@ -2,8 +2,6 @@ package conformance_test
 
 import (
 	"context"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -32,26 +30,12 @@ func (transcriptUsers) VerifyPassword(_ context.Context, p *auth.Peer, user stri
 // TestSecuredTranscripts plays conversations with a Kafka 4.4 that has logins and
 // access rules: StandardAuthorizer there, the acl plugin here.
 func TestSecuredTranscripts(t *testing.T) {
-	paths, err := filepath.Glob("testdata/secured/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(paths) == 0 {
-		t.Fatal("no transcripts found, want some in testdata/secured")
-	}
-	for _, path := range paths {
-		f, err := transcript.Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			t.Parallel()
-			replay(t, f, brokertest.Start(t, brokertest.Options{Loopback: true, Static: static,
-				SASL:     &broker.SASL{Mechanisms: []string{"PLAIN"}, Authenticator: transcriptUsers{}, SuperUsers: true},
-				Security: broker.Security{SuperUsers: []string{"User:admin"}, Plugins: []string{"acl"}},
-				Plugins: broker.Plugins{Builtins: []plugin.Plugin{acl.Plugin()}, Catalogue: []pluginhost.Spec{
-					{Name: "acl", Kind: plugin.Authorizer, Builtin: "acl", Enabled: true}}},
-			}).Dial)
-		})
-	}
+	each(t, "testdata/secured", func(t *testing.T, f *transcript.File) {
+		replay(t, f, brokertest.Start(t, brokertest.Options{Loopback: true, Static: static,
+			SASL:     &broker.SASL{Mechanisms: []string{"PLAIN"}, Authenticator: transcriptUsers{}, SuperUsers: true},
+			Security: broker.Security{SuperUsers: []string{"User:admin"}, Plugins: []string{"acl"}},
+			Plugins: broker.Plugins{Builtins: []plugin.Plugin{acl.Plugin()}, Catalogue: []pluginhost.Spec{
+				{Name: "acl", Kind: plugin.Authorizer, Builtin: "acl", Enabled: true}}},
+		}).Dial)
+	})
 }

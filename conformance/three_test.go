@@ -2,8 +2,6 @@ package conformance_test
 
 import (
 	"net"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/mortisemq/mortise/conformance/transcript"
@@ -53,22 +51,8 @@ func (c *trio) start(broker int) error {
 // TestThreeBrokerTranscripts plays conversations with three brokers of a Kafka 4.4,
 // of which some stop and start in between.
 func TestThreeBrokerTranscripts(t *testing.T) {
-	paths, err := filepath.Glob("testdata/three/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(paths) == 0 {
-		t.Fatal("no transcripts found, want some in testdata/three")
-	}
-	for _, path := range paths {
-		f, err := transcript.Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			t.Parallel()
-			bad, err := transcript.ReplayCluster(f, startTrio(t))
-			report(t, bad, err)
-		})
-	}
+	each(t, "testdata/three", func(t *testing.T, f *transcript.File) {
+		bad, err := transcript.ReplayCluster(f, startTrio(t))
+		report(t, bad, err)
+	})
 }

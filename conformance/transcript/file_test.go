@@ -9,12 +9,16 @@ import (
 )
 
 func TestFormatGivesTheSameText(t *testing.T) {
-	paths, err := filepath.Glob("../testdata/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(paths) == 0 {
-		t.Fatal("no transcripts found")
+	var paths []string
+	for _, pattern := range []string{"../testdata/*.txt", "../testdata/*/*.txt"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) == 0 {
+			t.Fatal("no transcripts found at", pattern)
+		}
+		paths = append(paths, found...)
 	}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
