@@ -59,10 +59,19 @@ func startLoad(w *world, topic string, partitions int) *load {
 		l.partitions = append(l.partitions, &partitionLoad{id: int32(p), lastAck: time.Now()})
 	}
 	l.running.Go(func() { l.produce(ctx) })
-	reader, stopReader := context.WithCancel(context.Background())
-	l.stopReader = stopReader
-	l.reading.Go(func() { l.consume(reader) })
+	l.read()
+	w.t.Cleanup(func() { // before the clients are closed, which would be asked without a pause
+		l.stop()
+		l.stopReader()
+	})
 	return l
+}
+
+// read begins to read, until stopReader.
+func (l *load) read() {
+	ctx, stop := context.WithCancel(context.Background())
+	l.stopReader = stop
+	l.reading.Go(func() { l.consume(ctx) })
 }
 
 // fault notes what is wrong.
@@ -127,7 +136,7 @@ func (l *load) gaps() time.Duration {
 
 // acknowledged waits until each partition has taken records that were sent from now on.
 func (l *load) acknowledged() time.Duration {
-	const more = 2 * bufferedMax / 100 // beyond what may be on its way
+	const more = 2 * bufferedMax / 100 // beyond what is on its way while all is well
 	wanted := make([]int64, len(l.partitions))
 	for i, p := range l.partitions {
 		wanted[i] = p.acked.Load() + more
@@ -192,10 +201,9 @@ func (l *load) end() {
 	for _, p := range l.partitions {
 		p.read.Store(0)
 	}
-	again, stopAgain := context.WithCancel(context.Background())
-	l.reading.Go(func() { l.consume(again) })
+	l.read()
 	l.caughtUp()
-	stopAgain()
+	l.stopReader()
 	l.reading.Wait()
 	total := int64(0)
 	for _, p := range l.partitions {
