@@ -28,14 +28,7 @@ type committed struct {
 	name    string
 	batches []record.Batch
 	end     kafka.Offset
-	acked   []ack
 	loose   bool // unclean elections are allowed: records may be lost
-}
-
-// ack is an acknowledged batch.
-type ack struct {
-	token int64 // the batch's timestamp
-	base  kafka.Offset
 }
 
 // look is how far a process's replica was looked at.
@@ -158,27 +151,22 @@ func (h *history) see(c *committed, b record.Batch, on int) {
 	}
 }
 
-// acknowledged is a batch that a producer was told is safe.
+// acknowledged is a batch that a producer was told is safe: it is committed where the
+// producer was told. The leader's high watermark had passed it before it answered, and
+// was looked at. That what is committed stays is for look and final.
 func (h *history) acknowledged(id meta.PartitionID, token int64, base kafka.Offset) {
-	c := h.of(id)
-	c.acked = append(c.acked, ack{token, base})
 	h.w.acked++
-	h.lost(c, c.acked[len(c.acked)-1])
-}
-
-// lost checks that an acknowledged batch is committed where its producer was told.
-// The leader's high watermark had passed it before it answered, and was looked at.
-func (h *history) lost(c *committed, a ack) {
+	c := h.of(id)
 	if c.loose {
 		return
 	}
-	i, found := slices.BinarySearchFunc(c.batches, a.base, func(b record.Batch, at kafka.Offset) int { return int(b.BaseOffset() - at) })
-	if !found || c.batches[i].BaseTimestamp() != a.token {
+	i, found := slices.BinarySearchFunc(c.batches, base, func(b record.Batch, at kafka.Offset) int { return int(b.BaseOffset() - at) })
+	if !found || c.batches[i].BaseTimestamp() != token {
 		there := "nothing yet"
 		if found {
 			there = fmt.Sprintf("batch %d of epoch %d", c.batches[i].BaseTimestamp(), c.batches[i].LeaderEpoch())
 		}
-		h.w.fail("acknowledged: %s: batch %d was acknowledged at offset %d, where %s is committed", c.name, a.token, a.base, there)
+		h.w.fail("acknowledged: %s: batch %d was acknowledged at offset %d, where %s is committed", c.name, token, base, there)
 	}
 }
 
