@@ -3,11 +3,8 @@ package controller
 import (
 	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,65 +14,24 @@ import (
 	"github.com/mortisemq/mortise/cluster/metadata"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/scenario"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the output of the scenarios into their files")
 
 // TestScenarios plays every testdata/*.txt: commands, "----", and what the machine does.
 // What it decides is applied to the image, and each change of voters is made, at once,
 // unless "hold" says that they hang. -rewrite writes the outputs anew.
-func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("scenarios: %v, %d files", err, len(files))
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, string(want))
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != string(want) {
-				t.Errorf("%s differs (see it with -rewrite and git diff):\n%s", file, got)
-			}
-		})
-	}
-}
+func TestScenarios(t *testing.T) { scenario.Play(t, play) }
 
 // play runs a scenario and returns its text with the outputs it has now.
 func play(t *testing.T, text string) string {
-	s := &scenario{t: t, image: meta.Empty("c"), now: time.Unix(1000, 0), begin: time.Unix(1000, 0),
+	s := &stage{t: t, image: meta.Empty("c"), now: time.Unix(1000, 0), begin: time.Unix(1000, 0),
 		beats: map[kafka.BrokerID]bool{}, stops: map[kafka.BrokerID]bool{}, deaf: map[kafka.BrokerID]bool{},
 		dead: map[kafka.BrokerID]bool{}, behind: map[kafka.BrokerID]bool{}, voters: map[kafka.BrokerID]bool{}, told: map[kafka.BrokerID]Answer{}}
-	var out strings.Builder
-	inOutput := false
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		switch {
-		case line == "----":
-			inOutput = true
-			out.WriteString("----\n" + s.out.String())
-			s.out.Reset()
-		case line == "":
-			inOutput = false
-			out.WriteString("\n")
-		case inOutput:
-		case strings.HasPrefix(line, "#"):
-			out.WriteString(line + "\n")
-		default:
-			out.WriteString(line + "\n")
-			s.run(strings.Fields(line))
-		}
-	}
-	return out.String()
+	return scenario.Blocks(text, &s.out, func(line string) { s.run(strings.Fields(line)) })
 }
 
-// scenario is a leader and the nodes around it.
-type scenario struct {
+// stage is a leader and the nodes around it.
+type stage struct {
 	t          *testing.T
 	config     Config
 	now, begin time.Time
@@ -95,13 +51,13 @@ type scenario struct {
 	out strings.Builder
 }
 
-func (s *scenario) printf(format string, args ...any) {
+func (s *stage) printf(format string, args ...any) {
 	at := strconv.FormatFloat(s.now.Sub(s.begin).Seconds(), 'f', 1, 64)
 	fmt.Fprintf(&s.out, "%6ss "+format+"\n", append([]any{at}, args...)...)
 }
 
 // ids reads broker ids.
-func (s *scenario) ids(words []string) (ids []kafka.BrokerID) {
+func (s *stage) ids(words []string) (ids []kafka.BrokerID) {
 	for _, w := range words {
 		if n, err := strconv.Atoi(w); err == nil {
 			ids = append(ids, kafka.BrokerID(n))
@@ -128,7 +84,7 @@ func set(m map[kafka.BrokerID]bool, ids []kafka.BrokerID, v bool) {
 }
 
 // run runs one command line.
-func (s *scenario) run(words []string) {
+func (s *stage) run(words []string) {
 	ids := s.ids(words[1:])
 	switch words[0] {
 	case "lead": // lead SELF [voters=N] [rebalance=DURATION]: this node begins to lead
@@ -215,7 +171,7 @@ func (s *scenario) run(words []string) {
 }
 
 // pass is what happens in a tenth of a second.
-func (s *scenario) pass() {
+func (s *stage) pass() {
 	since := s.now.Sub(s.begin)
 	for _, id := range slices.Sorted(maps.Keys(s.beats)) {
 		every := 2 * time.Second
@@ -235,7 +191,7 @@ func (s *scenario) pass() {
 	s.step()
 }
 
-func (s *scenario) members() (all []Member) {
+func (s *stage) members() (all []Member) {
 	for id, votes := range s.voters {
 		all = append(all, Member{id, votes})
 	}
@@ -243,7 +199,7 @@ func (s *scenario) members() (all []Member) {
 }
 
 // beat is a heartbeat of a broker; what is new in the answer is shown.
-func (s *scenario) beat(id kafka.BrokerID) {
+func (s *stage) beat(id kafka.BrokerID) {
 	b, ok := s.image.Broker(id)
 	h := Heartbeat{ID: id, Applied: s.image.Index, Stopping: s.stops[id]}
 	if ok {
@@ -262,7 +218,7 @@ func (s *scenario) beat(id kafka.BrokerID) {
 	}
 }
 
-func (s *scenario) gossip() {
+func (s *stage) gossip() {
 	var ids []kafka.BrokerID
 	for id, dead := range s.dead {
 		if dead {
@@ -274,7 +230,7 @@ func (s *scenario) gossip() {
 }
 
 // apply makes a decision.
-func (s *scenario) apply(c metadata.Command) error {
+func (s *stage) apply(c metadata.Command) error {
 	next, r := metadata.Apply(s.image, s.image.Index+1, c)
 	s.image = next
 	for _, t := range r.Topics {
@@ -297,7 +253,7 @@ func (s *scenario) apply(c metadata.Command) error {
 }
 
 // step does what the machine wants until it wants nothing more.
-func (s *scenario) step() {
+func (s *stage) step() {
 	for {
 		if !s.held {
 			waiting := s.waiting
@@ -327,7 +283,7 @@ func (s *scenario) step() {
 }
 
 // end ends an action, with err or as it should.
-func (s *scenario) end(a Action, err error) {
+func (s *stage) end(a Action, err error) {
 	switch a := a.(type) {
 	case Decide:
 		if err == nil {
@@ -354,7 +310,7 @@ func failure(err error) string {
 }
 
 // show prints brokers, partitions and voters.
-func (s *scenario) show() {
+func (s *stage) show() {
 	brokers := slices.SortedFunc(s.image.Brokers(), func(a, b *meta.Broker) int { return cmp.Compare(a.ID, b.ID) })
 	for _, b := range brokers {
 		state := "active"

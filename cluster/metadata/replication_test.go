@@ -21,7 +21,7 @@ import (
 //	brokers                                         shows what is known of them
 //
 // Epochs that are not given are the ones that the image has.
-func (s *scenario) runReplication(w words) bool {
+func (s *stage) runReplication(w words) bool {
 	switch w.verb {
 	case "fence", "unfence", "shutdown", "unregister":
 		for _, word := range w.plain {
@@ -56,7 +56,7 @@ func (s *scenario) runReplication(w words) bool {
 }
 
 // life is the command about a broker's life.
-func (s *scenario) life(w words, id kafka.BrokerID) Command {
+func (s *stage) life(w words, id kafka.BrokerID) Command {
 	epoch := kafka.BrokerEpoch(w.number("epoch", int(s.epochOf(id))))
 	switch w.verb {
 	case "fence":
@@ -70,7 +70,7 @@ func (s *scenario) life(w words, id kafka.BrokerID) Command {
 }
 
 // alterISR asks as the leader does.
-func (s *scenario) alterISR(w words) {
+func (s *stage) alterISR(w words) {
 	id := s.partition(w.plain[0])
 	var now meta.Partition
 	if t, ok := s.image.TopicByID(id.Topic); ok && int(id.Partition) < len(t.Partitions) {
@@ -98,7 +98,7 @@ func (s *scenario) alterISR(w words) {
 }
 
 // epochOf is the epoch that the image has of a broker.
-func (s *scenario) epochOf(id kafka.BrokerID) kafka.BrokerEpoch {
+func (s *stage) epochOf(id kafka.BrokerID) kafka.BrokerEpoch {
 	if b, ok := s.image.Broker(id); ok {
 		return b.Epoch
 	}
@@ -106,7 +106,7 @@ func (s *scenario) epochOf(id kafka.BrokerID) kafka.BrokerEpoch {
 }
 
 // partition reads a/0; a topic that is not there has an id that nobody has.
-func (s *scenario) partition(text string) PartitionID {
+func (s *stage) partition(text string) PartitionID {
 	name, number, _ := strings.Cut(text, "/")
 	n, _ := strconv.Atoi(number)
 	id := PartitionID{Topic: topicID(99), Partition: int32(n)}
@@ -117,7 +117,7 @@ func (s *scenario) partition(text string) PartitionID {
 }
 
 // partitions are the names of all partitions.
-func (s *scenario) partitions() (names []string) {
+func (s *stage) partitions() (names []string) {
 	for t := range s.image.Topics() {
 		for n := range t.Partitions {
 			names = append(names, fmt.Sprintf("%s/%d", t.Name, n))
@@ -140,7 +140,7 @@ func brokerIDs(texts []string) []kafka.BrokerID {
 }
 
 // showMore ends a partition's line with what it seldom has.
-func (s *scenario) showMore(p *meta.Partition) {
+func (s *stage) showMore(p *meta.Partition) {
 	for _, list := range []struct {
 		name string
 		ids  []kafka.BrokerID
@@ -158,7 +158,7 @@ func (s *scenario) showMore(p *meta.Partition) {
 	s.out.WriteString("\n")
 }
 
-func (s *scenario) showBrokers() {
+func (s *stage) showBrokers() {
 	for _, b := range slices.SortedFunc(s.image.Brokers(), func(a, b *meta.Broker) int { return cmp.Compare(a.ID, b.ID) }) {
 		state := "active"
 		switch {

@@ -2,11 +2,8 @@ package metadata
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,34 +11,12 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/scenario"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the output of the scenarios into their files")
 
 // TestScenarios runs every testdata/*.txt: a file is a story about one image,
 // blocks of commands, "----", and what they print. -rewrite regenerates them.
-func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("scenarios: %v, %d files", err, len(files))
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, string(want))
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != string(want) {
-				t.Errorf("%s differs (see it with -rewrite and git diff):\n%s", file, got)
-			}
-		})
-	}
-}
+func TestScenarios(t *testing.T) { scenario.Play(t, play) }
 
 // epochs are those of epochs=PARTITION:EPOCH/… of the topic with id 1.
 func (w words) epochs() (all []LogEpoch) {
@@ -57,31 +32,12 @@ func (w words) epochs() (all []LogEpoch) {
 
 // play runs a scenario and returns its text with the outputs it has now.
 func play(t *testing.T, text string) string {
-	s := &scenario{t: t, image: meta.Empty("")}
-	var out strings.Builder
-	inOutput := false
-	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		switch {
-		case line == "----":
-			inOutput = true
-			out.WriteString("----\n" + s.out.String())
-			s.out.Reset()
-		case line == "":
-			inOutput = false
-			out.WriteString("\n")
-		case inOutput:
-		case strings.HasPrefix(line, "#"):
-			out.WriteString(line + "\n")
-		default:
-			out.WriteString(line + "\n")
-			s.run(line)
-		}
-	}
-	return out.String()
+	s := &stage{t: t, image: meta.Empty("")}
+	return scenario.Blocks(text, &s.out, s.run)
 }
 
-// scenario is the state of one story.
-type scenario struct {
+// stage is the state of one scenario.
+type stage struct {
 	t     *testing.T
 	image *meta.Image
 	index uint64
@@ -148,7 +104,7 @@ func (w words) pairs(key string) map[string]string {
 // topicID is an id that can be read in a text: it starts with n.
 func topicID(n int) kafka.TopicID { return kafka.TopicID{byte(n), 6: 0x40, 8: 0x80} }
 
-func (s *scenario) run(line string) {
+func (s *stage) run(line string) {
 	w := split(line)
 	switch w.verb {
 	case "bootstrap":
@@ -208,7 +164,7 @@ func (s *scenario) run(line string) {
 }
 
 // apply runs a command as a node does: through its encoding.
-func (s *scenario) apply(c Command) Result {
+func (s *stage) apply(c Command) Result {
 	s.index++
 	b, err := EncodeCommand(c)
 	if err != nil {
@@ -223,13 +179,13 @@ func (s *scenario) apply(c Command) Result {
 	return r
 }
 
-func (s *scenario) sayAll(names []string, errs []*kafka.Error) {
+func (s *stage) sayAll(names []string, errs []*kafka.Error) {
 	for n, err := range errs {
 		s.say(names[n], err)
 	}
 }
 
-func (s *scenario) say(name string, err *kafka.Error) {
+func (s *stage) say(name string, err *kafka.Error) {
 	if err == nil {
 		fmt.Fprintf(&s.out, "%s: ok\n", name)
 		return
@@ -237,7 +193,7 @@ func (s *scenario) say(name string, err *kafka.Error) {
 	fmt.Fprintf(&s.out, "%s: %v\n", name, err)
 }
 
-func (s *scenario) show() {
+func (s *stage) show() {
 	i := s.image
 	fmt.Fprintf(&s.out, "index %d cluster %s next producer id %d topics %d partitions %d\n",
 		i.Index, i.ClusterID, i.NextProducerID, i.TopicCount(), i.PartitionCount())

@@ -1,10 +1,7 @@
 package group
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,38 +12,14 @@ import (
 	"github.com/mortisemq/mortise/core/internal/consumergroup"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/scenario"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the outputs of the scenarios anew")
 
 // TestScenarios plays the conversations of testdata: lines that begin with "> " are
 // commands, what follows is what the state machine did. Each file is named for the
 // rule that it shows. After each command the state is rebuilt from the records and
 // compared.
-func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scenarios", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := newStage(t).play(string(want))
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != string(want) {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
-		})
-	}
-}
+func TestScenarios(t *testing.T) { scenario.Play(t, play) }
 
 // stage is a State with its log, its clock and people who talk to it.
 type stage struct {
@@ -82,18 +55,12 @@ func newStage(t *testing.T) *stage {
 }
 
 // play runs the commands of a scenario and gives it back with what happened.
-func (s *stage) play(text string) string {
-	for line := range strings.Lines(text) {
-		switch {
-		case strings.HasPrefix(line, "#"), strings.TrimSpace(line) == "":
-			s.out.WriteString(line)
-		case strings.HasPrefix(line, "> "):
-			s.out.WriteString(line)
-			s.run(strings.Fields(line[2:]))
-			s.compare()
-		}
-	}
-	return s.out.String()
+func play(t *testing.T, text string) string {
+	s := newStage(t)
+	return scenario.Steps(text, &s.out, func(words []string) {
+		s.run(words)
+		s.compare()
+	})
 }
 
 // words are the options of a command: name=value.

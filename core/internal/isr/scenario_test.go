@@ -1,10 +1,7 @@
 package isr
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,37 +10,13 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/scenario"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the outputs of the scenarios anew")
 
 // TestScenarios plays the files of testdata: lines that begin with "> " are commands,
 // what follows is what the leader then thinks. Each file is named for the rule that it
 // shows.
-func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scenarios", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := newStage().play(string(want))
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != string(want) {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
-		})
-	}
-}
+func TestScenarios(t *testing.T) { scenario.Play(t, play) }
 
 // stage is a leader, broker 1, with a log that is only a number.
 type stage struct {
@@ -66,18 +39,12 @@ func newStage() *stage {
 }
 
 // play runs a scenario and gives it back with what happened.
-func (g *stage) play(text string) string {
-	for line := range strings.Lines(text) {
-		switch {
-		case strings.HasPrefix(line, "#"), strings.TrimSpace(line) == "":
-			g.out.WriteString(line)
-		case strings.HasPrefix(line, "> "):
-			g.out.WriteString(line)
-			g.run(strings.Fields(line[2:]))
-			g.show()
-		}
-	}
-	return g.out.String()
+func play(_ *testing.T, text string) string {
+	g := newStage()
+	return scenario.Steps(text, &g.out, func(words []string) {
+		g.run(words)
+		g.show()
+	})
 }
 
 // words are the options of a command: name=value.
