@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
@@ -109,6 +111,31 @@ func TestWaitsEndInOtherWays(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.expect(t, kafka.ErrNotLeaderOrFollower)
+	})
+	t.Run("the directory that it moves to fails meanwhile", func(t *testing.T) {
+		c, w := begin(t)
+		p, r := c.at(1), c.rigs[1]
+		dirs, err := logdir.Open(logdir.Options{FS: r.fs, Dirs: []string{"/next"}, ClusterID: "c", NodeID: 1, Clock: r.clock, ReserveBytes: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = dirs.Close(false, 0) }()
+		next := dirs.Dirs()[0]
+		copied, err := commitlog.Open(t.Context(), commitlog.Options{
+			FS: r.fs, Dir: next.FuturePath(p.TopicPartition()), TP: p.TopicPartition(), TopicID: p.TopicID(), Clock: r.clock,
+			Config: p.Config().Log, RecoveryPoint: kafka.NoOffset, StartOffset: kafka.NoOffset,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Replace(copied, next, func(from *commitlog.Log) error {
+			next.Failed("test", syscall.EIO)
+			return copied.AppendReplicated(c.bytesOf(1, from.EndOffset()), 0)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.expect(t, kafka.ErrKafkaStorageError)
 	})
 	t.Run("the epoch it was appended in is over", func(t *testing.T) {
 		c, _ := begin(t)

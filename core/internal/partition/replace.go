@@ -28,6 +28,7 @@ func (p *Partition) Replace(copied *commitlog.Log, dir *logdir.Dir, rest func(fr
 	copied.SetConfig(p.config.Load().Log)
 	if p.waiting.Load() > 0 { // who waits for the disk waits for this one now
 		p.Flush()
+		p.release() // it may have failed before it knew of the partition
 	}
 	if start := old.log.StartOffset(); start > copied.StartOffset() {
 		if err := p.at().withReserve(func() error { return copied.SetStartOffset(start) }); err != nil {
