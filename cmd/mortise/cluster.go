@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/mortisemq/mortise/cmd/internal/adminhttp"
+	"github.com/mortisemq/mortise/cmd/internal/output"
 	"github.com/mortisemq/mortise/core/broker"
 )
 
@@ -112,6 +113,20 @@ func (a *app) hosts(ctx context.Context) []string {
 		hosts = append(hosts, b.Host)
 	}
 	return append(hosts, hostsOf(splitAll(a.brokers))...)
+}
+
+// aboutNode makes a command out of c that takes the id of one node and is done by run.
+func (a *app) aboutNode(c *cobra.Command, run func(ctx context.Context, id int32) error) *cobra.Command {
+	c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), a.completeNodes
+	c.RunE = func(c *cobra.Command, args []string) error {
+		id, err := nodeArgument(args[0])
+		if err != nil {
+			return &output.UsageError{Err: err}
+		}
+		return run(c.Context(), id)
+	}
+	a.addBrokers(c)
+	return c
 }
 
 // nodeArgument reads the id of a node.

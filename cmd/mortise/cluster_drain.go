@@ -31,6 +31,8 @@ type drainResult struct {
 	// NotInSync those that would not take acks=all.
 	LastReplicas []heldPartition `json:"last_replicas"`
 	NotInSync    []heldPartition `json:"not_in_sync"`
+
+	givable int // of Leaders: others hold them too
 }
 
 // drainFlags say how to drain a node.
@@ -42,7 +44,7 @@ type drainFlags struct {
 
 func clusterDrainCommand(a *app) *cobra.Command {
 	var f drainFlags
-	c := &cobra.Command{
+	c := a.aboutNode(&cobra.Command{
 		Use:   "drain NODE",
 		Short: "Make a node ready to be stopped, without a gap for clients",
 		Long: `Make a node ready to be stopped: wait until all that it holds is in sync elsewhere,
@@ -58,49 +60,12 @@ drain is for being sure before.
 It asks an admin listener, and needs its token as changes of plugins do.`,
 		Example: `  mortise cluster drain 1 --allow-offline --dry-run
   mortise cluster drain 1 --allow-offline --timeout 10m --dry-run`,
-		Args: cobra.ExactArgs(1),
-
-		ValidArgsFunction: a.completeNodes,
-		RunE: func(c *cobra.Command, args []string) error {
-			id, err := nodeArgument(args[0])
-			if err != nil {
-				return &output.UsageError{Err: err}
-			}
-			return a.withAdmin(func(admin *kadm.Client) error { return f.run(a, c.Context(), admin, id) })
-		},
-	}
+	}, func(ctx context.Context, id int32) error {
+		return a.withAdmin(func(admin *kadm.Client) error { return f.run(a, ctx, admin, id) })
+	})
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "give up after this time; nothing is undone")
 	c.Flags().BoolVar(&f.allowOffline, "allow-offline", false, "partitions with one replica may be gone while the node is stopped")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only look whether it would be refused")
-	a.addBrokers(c)
-	a.addAdmin(c)
-	return c
-}
-
-func clusterUndrainCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "undrain NODE",
-		Short:   "Take a drain back: the node may lead and hold new partitions again",
-		Example: `  mortise cluster undrain 1`,
-		Args:    cobra.ExactArgs(1),
-
-		ValidArgsFunction: a.completeNodes,
-		RunE: func(c *cobra.Command, args []string) error {
-			id, err := nodeArgument(args[0])
-			if err != nil {
-				return &output.UsageError{Err: err}
-			}
-			answer, err := a.postDrain(c.Context(), "undrain", id)
-			if err != nil {
-				return fmt.Errorf("node %d: %w", id, err)
-			}
-			return a.printer().Value(answer, func(w writer) error {
-				_, err := fmt.Fprintf(w, "node %d takes part again; mortise cluster rebalance gives it its leaders back\n", id)
-				return err
-			})
-		},
-	}
-	a.addBrokers(c)
 	a.addAdmin(c)
 	return c
 }
@@ -159,10 +124,19 @@ func (r *drainResult) look(ctx context.Context, admin *kadm.Client) error {
 	if err != nil {
 		return err
 	}
-	r.LastReplicas, r.NotInSync, r.Leaders = r.LastReplicas[:0], r.NotInSync[:0], 0
+	r.sort(held, minimum)
+	return nil
+}
+
+// sort sorts what the node holds, where minimum is min.insync.replicas by topic.
+func (r *drainResult) sort(held []heldPartition, minimum map[string]int) {
+	r.LastReplicas, r.NotInSync, r.Leaders, r.givable = r.LastReplicas[:0], r.NotInSync[:0], 0, 0
 	for _, p := range held {
 		if p.Leader == r.Node {
 			r.Leaders++
+			if len(p.Replicas) > 1 {
+				r.givable++
+			}
 		}
 		others := 0
 		for _, id := range p.ISR {
@@ -177,7 +151,6 @@ func (r *drainResult) look(ctx context.Context, admin *kadm.Client) error {
 			r.NotInSync = append(r.NotInSync, p)
 		}
 	}
-	return nil
 }
 
 // minimumISR is min.insync.replicas of the topics of partitions; 0: not known.
@@ -220,14 +193,14 @@ func (f *drainFlags) drain(a *app, ctx context.Context, admin *kadm.Client, r *d
 		if err := r.look(ctx, admin); err != nil {
 			return err
 		}
-		if left := r.Leaders - len(r.LastReplicas); left <= 0 {
+		if r.givable == 0 {
 			r.Done = true
 			return nil
 		}
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("it leads %s yet: %w", counted(r.Leaders, "partition"), context.Cause(ctx))
+			return fmt.Errorf("it leads %s yet: %w", counted(r.givable, "partition"), context.Cause(ctx))
 		}
 	}
 }
@@ -262,7 +235,7 @@ func (r *drainResult) print(a *app, f *drainFlags, failed error) error {
 		case r.Done:
 			fmt.Fprintf(w, "node %d leads nothing that others could lead, and all that it holds is in sync elsewhere: stop it now\n", r.Node)
 		case failed == nil && f.dryRun:
-			fmt.Fprintf(w, "node %d could be drained: %s would be led by others\n", r.Node, counted(max(0, r.Leaders-len(r.LastReplicas)), "partition"))
+			fmt.Fprintf(w, "node %d could be drained: %s would be led by others\n", r.Node, counted(r.givable, "partition"))
 		}
 		return errors.Join(printHeld(w, "would be gone while it is stopped:", r.LastReplicas), printHeld(w, "would not take acks=all:", r.NotInSync))
 	})

@@ -61,26 +61,16 @@ func (v *clusterView) printMembers(w writer) error {
 }
 
 func clusterRemoveCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
+	return a.aboutNode(&cobra.Command{
 		Use:   "remove NODE",
 		Short: "Take a node that is gone for good out of the cluster",
 		Long: `Take a node that is gone for good out of the cluster. It is refused while partitions
 have replicas there: mortise cluster reassign --away NODE --execute moves them first. A
 node that still runs registers again at its next start: stop it before.`,
 		Example: `  mortise cluster members remove 4`,
-		Args:    cobra.ExactArgs(1),
-
-		ValidArgsFunction: a.completeNodes,
-		RunE: func(c *cobra.Command, args []string) error {
-			id, err := nodeArgument(args[0])
-			if err != nil {
-				return &output.UsageError{Err: err}
-			}
-			return a.withAdmin(func(admin *kadm.Client) error { return a.removeNode(c.Context(), admin, id) })
-		},
-	}
-	a.addBrokers(c)
-	return c
+	}, func(ctx context.Context, id int32) error {
+		return a.withAdmin(func(admin *kadm.Client) error { return a.removeNode(ctx, admin, id) })
+	})
 }
 
 // removeNode unregisters a node that holds nothing.
@@ -104,8 +94,8 @@ func (a *app) removeNode(ctx context.Context, admin *kadm.Client, id int32) erro
 	if err != nil {
 		return err
 	}
-	if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
-		return fmt.Errorf("node %d: %w", id, withMessage(err, r.ErrorMessage))
+	if err := refusal(r.ErrorCode, r.ErrorMessage); err != nil {
+		return fmt.Errorf("node %d: %w", id, err)
 	}
 	result := struct {
 		Removed int32 `json:"removed"`
@@ -116,9 +106,10 @@ func (a *app) removeNode(ctx context.Context, admin *kadm.Client, id int32) erro
 	})
 }
 
-// withMessage is an error with the words of the broker, if it has any.
-func withMessage(err error, message *string) error {
-	if message == nil || *message == "" {
+// refusal is the error that a broker answered, with its words if it has any; nil: none.
+func refusal(code int16, message *string) error {
+	err := kerr.ErrorForCode(code)
+	if err == nil || message == nil || *message == "" {
 		return err
 	}
 	return errors.New(kerrName(err) + ": " + *message)

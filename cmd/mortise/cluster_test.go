@@ -143,6 +143,21 @@ func TestWrongClusterCommands(t *testing.T) {
 	}
 }
 
+// TestDrainCountsWhatOthersCanLead holds that a partition with one replica is nothing to
+// wait for, nor one that makes up for another when nobody leads it.
+func TestDrainCountsWhatOthersCanLead(t *testing.T) {
+	r := &drainResult{Node: 2}
+	r.sort([]heldPartition{
+		{Topic: "offline", Leader: -1, Replicas: []int32{2}},
+		{Topic: "alone", Leader: 2, Replicas: []int32{2}, ISR: []int32{2}},
+		{Topic: "led", Leader: 2, Replicas: []int32{2, 1, 3}, ISR: []int32{1, 2, 3}},
+		{Topic: "followed", Leader: 1, Replicas: []int32{2, 1, 3}, ISR: []int32{1, 2}},
+	}, map[string]int{"led": 2, "followed": 2})
+	if r.Leaders != 2 || r.givable != 1 || len(r.LastReplicas) != 2 || len(r.NotInSync) != 1 || r.NotInSync[0].Topic != "followed" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestMisplacedLeaders(t *testing.T) {
 	topics := kadm.TopicDetails{"t": {Topic: "t", Partitions: kadm.PartitionDetails{
 		0: {Topic: "t", Partition: 0, Leader: 1, Replicas: []int32{1, 2}, ISR: []int32{1, 2}},

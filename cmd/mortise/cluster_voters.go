@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -65,45 +64,35 @@ then it comes back to that number after add and remove too.`,
 	}
 	a.addBrokers(c)
 	c.AddCommand(
-		voterCommand(a, "add", "Let a node decide that only followed so far", (*quorumView).add),
-		voterCommand(a, "remove", "Let a node only follow that decided so far", (*quorumView).remove))
+		voterCommand(a, "add", "Let a node decide that only followed so far", true),
+		voterCommand(a, "remove", "Let a node only follow that decided so far", false))
 	return c
 }
 
-// voterCommand is a change of one voter.
-func voterCommand(a *app, use, short string, change func(*quorumView, context.Context, *kgo.Client, int32) error) *cobra.Command {
-	c := &cobra.Command{
+// voterCommand makes a node a voter, or an observer.
+func voterCommand(a *app, use, short string, voter bool) *cobra.Command {
+	return a.aboutNode(&cobra.Command{
 		Use:     use + " NODE",
 		Short:   short,
 		Example: "  mortise cluster voters " + use + " 3",
-		Args:    cobra.ExactArgs(1),
-
-		ValidArgsFunction: a.completeNodes,
-		RunE: func(c *cobra.Command, args []string) error {
-			id, err := nodeArgument(args[0])
-			if err != nil {
-				return &output.UsageError{Err: err}
-			}
-			client, err := a.client()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			v, err := askQuorum(c.Context(), client)
-			if err != nil {
-				return err
-			}
-			if err := change(v, c.Context(), client, id); err != nil {
-				return fmt.Errorf("node %d: %w", id, err)
-			}
-			if v, err = askQuorum(c.Context(), client); err != nil {
-				return err
-			}
-			return a.printer().Value(v, v.print)
-		},
-	}
-	a.addBrokers(c)
-	return c
+	}, func(ctx context.Context, id int32) error {
+		client, err := a.client()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		v, err := askQuorum(ctx, client)
+		if err != nil {
+			return err
+		}
+		if err := v.change(ctx, client, id, voter); err != nil {
+			return fmt.Errorf("node %d: %w", id, err)
+		}
+		if v, err = askQuorum(ctx, client); err != nil {
+			return err
+		}
+		return a.printer().Value(v, v.print)
+	})
 }
 
 // askQuorum asks who decides.
@@ -122,15 +111,15 @@ func askQuorum(ctx context.Context, client *kgo.Client) (*quorumView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
-		return nil, withMessage(err, r.ErrorMessage)
+	if err := refusal(r.ErrorCode, r.ErrorMessage); err != nil {
+		return nil, err
 	}
 	if len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1 {
 		return nil, fmt.Errorf("the answer tells of %d topics, want 1", len(r.Topics))
 	}
 	p := &r.Topics[0].Partitions[0]
-	if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-		return nil, withMessage(err, p.ErrorMessage)
+	if err := refusal(p.ErrorCode, p.ErrorMessage); err != nil {
+		return nil, err
 	}
 	v := &quorumView{Leader: p.LeaderID, LeaderEpoch: p.LeaderEpoch, HighWatermark: p.HighWatermark, Replicas: []voterView{}}
 	if m.ClusterID != nil {
@@ -160,29 +149,20 @@ func (v *quorumView) find(id int32) (*voterView, error) {
 	return nil, errors.New("it is no node of the cluster")
 }
 
-// add makes a node a voter.
-func (v *quorumView) add(ctx context.Context, client *kgo.Client, id int32) error {
+// change makes a node a voter, or an observer, unless it is one.
+func (v *quorumView) change(ctx context.Context, client *kgo.Client, id int32, voter bool) error {
 	n, err := v.find(id)
-	if err != nil || n.Voter {
+	if err != nil || n.Voter == voter {
 		return err
 	}
-	q := kmsg.NewPtrAddRaftVoterRequest()
-	q.ClusterID, q.VoterID, q.VoterDirectoryID = &v.ClusterID, id, n.directory
-	r, err := q.RequestWith(ctx, client)
-	if err != nil {
-		return err
-	}
-	if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
-		return withMessage(err, r.ErrorMessage)
-	}
-	return nil
-}
-
-// remove makes a voter an observer.
-func (v *quorumView) remove(ctx context.Context, client *kgo.Client, id int32) error {
-	n, err := v.find(id)
-	if err != nil || !n.Voter {
-		return err
+	if voter {
+		q := kmsg.NewPtrAddRaftVoterRequest()
+		q.ClusterID, q.VoterID, q.VoterDirectoryID = &v.ClusterID, id, n.directory
+		r, err := q.RequestWith(ctx, client)
+		if err != nil {
+			return err
+		}
+		return refusal(r.ErrorCode, r.ErrorMessage)
 	}
 	q := kmsg.NewPtrRemoveRaftVoterRequest()
 	q.ClusterID, q.VoterID, q.VoterDirectoryID = &v.ClusterID, id, n.directory
@@ -190,10 +170,7 @@ func (v *quorumView) remove(ctx context.Context, client *kgo.Client, id int32) e
 	if err != nil {
 		return err
 	}
-	if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
-		return withMessage(err, r.ErrorMessage)
-	}
-	return nil
+	return refusal(r.ErrorCode, r.ErrorMessage)
 }
 
 // print prints a line about the whole and a table.
