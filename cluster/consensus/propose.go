@@ -234,10 +234,27 @@ func (g *Group) catchUpWith(ctx context.Context, leader kafka.BrokerID) error {
 	if err != nil {
 		return err
 	}
+	return g.reach(ctx, b)
+}
+
+// reach waits for the image that a leader named in answer to KindCommitted.
+func (g *Group) reach(ctx context.Context, b []byte) error {
 	if len(b) != 8 {
-		return fmt.Errorf("node %d answered with %d bytes, want 8", leader, len(b))
+		return fmt.Errorf("the leader answered with %d bytes, want 8", len(b))
 	}
 	return g.machine.waitFor(ctx, binary.BigEndian.Uint64(b))
+}
+
+// Refresh implements meta.Control. What anybody was told is in the image of the leader.
+func (g *Group) Refresh(ctx context.Context) error {
+	if g.Leads() {
+		return nil
+	}
+	b, err := g.CallLeader(ctx, peer.KindCommitted, nil)
+	if err != nil {
+		return err
+	}
+	return g.reach(ctx, b)
 }
 
 // catchUpCall bounds a call for the leader's place.

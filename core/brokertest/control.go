@@ -36,6 +36,9 @@ func NewControl(clusterID string) *Control {
 // Image implements meta.Control.
 func (c *Control) Image() *meta.Image { return c.images.Image() }
 
+// Refresh implements meta.Control. There is no other broker to hear from.
+func (c *Control) Refresh(context.Context) error { return nil }
+
 // Watch implements meta.Control.
 func (c *Control) Watch(f func(*meta.Image)) (stop func()) { return c.images.Watch(f) }
 

@@ -19,6 +19,9 @@ type Control interface {
 	// Image is the newest image that this broker knows. It never goes back and
 	// never blocks.
 	Image() *Image
+	// Refresh brings Image up to all that any broker has answered before the call. The
+	// error says that who decides could not be asked, or that ctx ended.
+	Refresh(ctx context.Context) error
 	// Watch calls f with the present image and then with each newer one, one
 	// call at a time; images may be skipped, the newest is never lost. f must
 	// not call Control. stop waits for a running call to return.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -67,6 +68,12 @@ func (c *createTopicsCall) run(ctx context.Context) {
 		return
 	}
 	topics := c.admitted()
+	c.img = c.a.fresh(ctx, func(img *meta.Image) bool { // one of them may have been deleted a moment ago
+		return !slices.ContainsFunc(topics, func(t *kmsg.CreateTopicsRequestTopic) bool {
+			_, exists := img.Topic(t.Topic)
+			return exists
+		})
+	})
 	b := c.a.broker(c.img)
 	if total := c.partitions(topics, int64(b.NumPartitions)); total > int64(b.MaxPartitionsPerRequest) {
 		c.resp.Topics = nil

@@ -57,6 +57,7 @@ func (c *deleteTopicsCall) run(ctx context.Context) {
 		}
 		return
 	}
+	c.img = c.a.fresh(ctx, func(img *meta.Image) bool { return knowsTopics(img, names, topicIDs) })
 	given := map[kafka.TopicID]bool{}
 	for _, id := range topicIDs {
 		if t := c.findID(id); t != nil {
@@ -107,6 +108,21 @@ func (c *deleteTopicsCall) asked() (names []string, topicIDs []kafka.TopicID) {
 		c.answer(nil, id, kafka.ErrInvalidRequest.Err("Duplicate topic id."))
 	})
 	return names, topicIDs
+}
+
+// knowsTopics reports whether there is a topic for each name and id.
+func knowsTopics(img *meta.Image, names []string, topicIDs []kafka.TopicID) bool {
+	for _, name := range names {
+		if _, ok := img.Topic(name); !ok {
+			return false
+		}
+	}
+	for _, id := range topicIDs {
+		if _, ok := img.TopicByID(id); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // once are the elements that occur once, in order. repeated is called once for

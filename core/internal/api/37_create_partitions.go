@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -48,6 +49,12 @@ func (c *createPartitionsCall) run(ctx context.Context) {
 		return
 	}
 	topics := c.admitted()
+	c.img = c.a.fresh(ctx, func(img *meta.Image) bool {
+		return !slices.ContainsFunc(topics, func(t *kmsg.CreatePartitionsRequestTopic) bool {
+			_, exists := img.Topic(t.Topic)
+			return !exists
+		})
+	})
 	if c.partitions(topics) > int64(c.a.broker(c.img).MaxPartitionsPerRequest) {
 		c.resp.Topics = nil
 		c.refuseAll(kafka.ErrPolicyViolation.Err("Excessively large number of additional partitions per request."))

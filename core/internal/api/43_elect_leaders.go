@@ -85,6 +85,7 @@ func (c *electLeadersCall) run(ctx context.Context, kind meta.ElectionKind) {
 	if c.q.Topics == nil {
 		c.all(kind)
 	} else {
+		c.img = c.a.fresh(ctx, c.knowsNamed)
 		c.named()
 	}
 	if len(c.asked) == 0 {
@@ -109,15 +110,9 @@ func (c *electLeadersCall) named() {
 	for i := range c.q.Topics {
 		name := c.q.Topics[i].Topic
 		c.resp.Topics = append(c.resp.Topics, kmsg.ElectLeadersResponseTopic{Topic: name})
-		t, exists := c.img.Topic(name)
 		for _, n := range c.q.Topics[i].Partitions {
-			var why *kafka.Error
-			switch {
-			case !exists:
-				why = kafka.ErrUnknownTopicOrPartition.Err("No such topic as " + name)
-			case n < 0 || int(n) >= len(t.Partitions):
-				why = kafka.ErrUnknownTopicOrPartition.Err(fmt.Sprintf("No such partition as %s-%d", name, n))
-			default:
+			t, why := electable(c.img, name, n)
+			if why == nil {
 				c.ask(t, n)
 				continue
 			}
@@ -125,6 +120,30 @@ func (c *electLeadersCall) named() {
 			*out = append(*out, c.answer(n, why))
 		}
 	}
+}
+
+// knowsNamed reports whether all partitions that the request names exist.
+func (c *electLeadersCall) knowsNamed(img *meta.Image) bool {
+	for i := range c.q.Topics {
+		for _, n := range c.q.Topics[i].Partitions {
+			if _, why := electable(img, c.q.Topics[i].Topic, n); why != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// electable is the topic of a partition, or why there is no such.
+func electable(img *meta.Image, name string, n int32) (*meta.Topic, *kafka.Error) {
+	t, exists := img.Topic(name)
+	switch {
+	case !exists:
+		return nil, kafka.ErrUnknownTopicOrPartition.Err("No such topic as " + name)
+	case n < 0 || int(n) >= len(t.Partitions):
+		return nil, kafka.ErrUnknownTopicOrPartition.Err(fmt.Sprintf("No such partition as %s-%d", name, n))
+	}
+	return t, nil
 }
 
 // all asks for every partition that needs an election, as far as this broker knows.

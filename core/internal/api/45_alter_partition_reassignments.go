@@ -50,7 +50,7 @@ func (a *API) alterPartitionReassignments(r *wire.Request) {
 
 // reassign has the cluster decide.
 func (a *API) reassign(ctx context.Context, r *wire.Request, q *kmsg.AlterPartitionAssignmentsRequest, resp *kmsg.AlterPartitionAssignmentsResponse) {
-	img := a.image()
+	img := a.fresh(ctx, func(img *meta.Image) bool { return knowsReassigned(img, q) })
 	var asked []meta.Reassignment
 	for i := range q.Topics {
 		for j := range q.Topics[i].Partitions {
@@ -93,6 +93,18 @@ func (a *API) answerReassignments(r *wire.Request, q *kmsg.AlterPartitionAssignm
 		}
 		resp.Topics = append(resp.Topics, t)
 	}
+}
+
+// knowsReassigned reports whether all partitions of a request exist.
+func knowsReassigned(img *meta.Image, q *kmsg.AlterPartitionAssignmentsRequest) bool {
+	for i := range q.Topics {
+		for j := range q.Topics[i].Partitions {
+			if _, why := reassignment(img, q, i, j); why != nil {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // reassignment is what a request asks for one partition, or why there is no such.

@@ -181,7 +181,12 @@ func (a *API) checkBrokerName(name string) *kafka.Error {
 // tryAlter has the pending changes decided on one image. It returns the indexes of
 // those that somebody else was faster with.
 func (a *API) tryAlter(ctx context.Context, all []alter, pending []int, errs []*kafka.Error, validateOnly bool) (again []int) {
-	img := a.image()
+	img := a.fresh(ctx, func(img *meta.Image) bool {
+		return !slices.ContainsFunc(pending, func(i int) bool {
+			_, exists := img.Topic(all[i].resource.Name)
+			return all[i].resource.Type == meta.ResourceTopic && !exists
+		})
+	})
 	var changes []meta.ConfigChange
 	var asked []int
 	for _, i := range pending {
