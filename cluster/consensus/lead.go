@@ -93,8 +93,8 @@ func (g *Group) lead() {
 		case <-g.quit:
 			return
 		case leads := <-g.led:
+			g.leads.Store(false) // also when an end and a new beginning came as one
 			if !leads {
-				g.leads.Store(false)
 				replace(g.leadership, false)
 				continue
 			}

@@ -190,8 +190,9 @@ func (m *machine) StoreConfiguration(_ uint64, c raft.Configuration) {
 // addressOf is where a member was when it joined.
 func (m *machine) addressOf(id raft.ServerID) (string, bool) { return addressIn(*m.members.Load(), id) }
 
-// waitFor waits until the image has the change with the index.
-func (m *machine) waitFor(ctx context.Context, index uint64) error {
+// waitFor waits until the image has the change with the index, or for the end of the
+// group, after which it never will.
+func (m *machine) waitFor(ctx context.Context, quit <-chan struct{}, index uint64) error {
 	if m.images.Image().Index >= index {
 		return nil
 	}
@@ -207,9 +208,10 @@ func (m *machine) waitFor(ctx context.Context, index uint64) error {
 	select {
 	case <-there:
 		return nil
+	case <-quit:
 	case <-ctx.Done():
-		return kafka.ErrRequestTimedOut.Err("")
 	}
+	return kafka.ErrRequestTimedOut.Err("")
 }
 
 // frozen is an image on its way into a snapshot.

@@ -78,8 +78,8 @@ func (g *Group) atLeader(ctx context.Context, ask func(leader kafka.BrokerID, mi
 		switch {
 		case errors.Is(err, peer.ErrLost):
 			return kafka.ErrRequestTimedOut.Err("")
-		case errors.Is(err, peer.ErrUnreachable):
-			err = errNobodyLeads
+		case errors.Is(err, peer.ErrUnreachable), errors.Is(err, kafka.ErrBrokerNotAvailable.Err("")):
+			err = errNobodyLeads // nobody is there, or it is starting and does not answer yet
 		case !errors.Is(err, kafka.ErrNotController.Err("")):
 			return err
 		}
@@ -146,7 +146,7 @@ func (g *Group) forward(ctx context.Context, leader kafka.BrokerID, b []byte) (m
 	if err != nil {
 		return r, fmt.Errorf("answer of node %d: %w", leader, err)
 	}
-	return r, g.machine.waitFor(ctx, binary.BigEndian.Uint64(answer))
+	return r, g.machine.waitFor(ctx, g.quit, binary.BigEndian.Uint64(answer))
 }
 
 // answerProposal is forward's other side. A command that this build can't read must
@@ -242,7 +242,7 @@ func (g *Group) reach(ctx context.Context, b []byte) error {
 	if len(b) != 8 {
 		return fmt.Errorf("the leader answered with %d bytes, want 8", len(b))
 	}
-	return g.machine.waitFor(ctx, binary.BigEndian.Uint64(b))
+	return g.machine.waitFor(ctx, g.quit, binary.BigEndian.Uint64(b))
 }
 
 // Refresh implements meta.Control. What anybody was told is in the image of the leader.
