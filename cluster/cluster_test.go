@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,13 +74,11 @@ func TestNodesComeBack(t *testing.T) {
 		t.Logf("node %d stopped in %v", n.ID(), time.Since(begin))
 	}
 	begin := time.Now()
-	done := make(chan struct{})
+	var starting sync.WaitGroup
 	for _, n := range c.Nodes { // none of them can be first: each waits for a second
-		go func() { n.Restart(); done <- struct{}{} }()
+		starting.Go(n.Restart)
 	}
-	for range c.Nodes {
-		<-done
-	}
+	starting.Wait()
 	c.Await(has)
 	t.Logf("all back after %v", time.Since(begin))
 }

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"time"
+
 	"github.com/mortisemq/mortise/cluster/consensus"
 	"github.com/mortisemq/mortise/cluster/membership"
 	"github.com/mortisemq/mortise/core/metrics"
@@ -26,7 +28,7 @@ func (n *Node) measure(r *metrics.Registry) {
 		return float64(voters)
 	})
 	status("contact_age_seconds", "Since this node last heard of the leader; -1: never.", func(s *consensus.Status) float64 {
-		return max(s.LastContact.Seconds(), -1)
+		return contactAge(s.LastContact)
 	})
 	if n.others != nil {
 		n.others.measure(r)
@@ -47,6 +49,14 @@ func (h *neighbourhood) measure(r *metrics.Registry) {
 	}
 	r.GaugeFunc("mortise_membership_health_score", "How late this node answers gossip; 0: in time.",
 		func() float64 { return float64(h.gossip.Health().Score) })
+}
+
+// contactAge is a time since the leader was heard, in seconds; -1: never.
+func contactAge(d time.Duration) float64 {
+	if d < 0 {
+		return -1
+	}
+	return d.Seconds()
 }
 
 // truth is 1 for what is so.

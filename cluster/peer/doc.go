@@ -31,9 +31,10 @@
 // # Bounds
 //
 // A frame has at most frameMax bytes, and memory for it grows as the bytes arrive. A
-// port has at most connectionsMax connections and callsMax running calls on each;
-// what is more waits in the socket. One connection carries all calls to one node:
-// a call costs two small writes and no dialling. Close ends every goroutine.
+// port has at most connectionsMax connections that others opened, and callsMax running
+// calls on each: one connection more is closed, one call more waits in the socket. One
+// connection carries all calls to one node: a call costs two small writes and no
+// dialling. Close ends every goroutine.
 //
 // Lock order: Port.mu before Stream.mu; link.mu alone. None is held over the network.
 package peer
