@@ -92,9 +92,6 @@ func (s *State) follower(id kafka.BrokerID) *follower {
 	return nil
 }
 
-// InSync is the size of the committed ISR.
-func (s *State) InSync() int { return len(s.committed) }
-
 // UnderMin reports whether fewer copies are in sync than min.insync.replicas asks for,
 // bounded by how many copies there are at all.
 func (s *State) UnderMin(minISR int) bool {
