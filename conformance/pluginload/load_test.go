@@ -28,9 +28,10 @@ type load struct {
 	counts  map[string]*atomic.Int64
 	mu      sync.Mutex
 	wrong   []string // guarded by mu
+	notes   string   // guarded by mu; of the world, when the first wrong answer came
 	// trouble has what may fail now, but not for good: nothing that is wrong may pass.
 	trouble map[string]bool // guarded by mu
-	// right counts the right answers since the last trouble, by part.
+	// right counts the right answers since the last wrong one or may, by part.
 	right map[string]int // guarded by mu
 }
 
@@ -42,6 +43,7 @@ func (l *load) may(fail ...string) {
 	for _, what := range fail {
 		l.trouble[what] = true
 	}
+	clear(l.right) // what was right before says nothing of who is well afterwards
 }
 
 // is compares an answer with the one that is right, which is nil or an error for good.
@@ -59,8 +61,15 @@ func (l *load) is(what, about string, got, want error) {
 	if l.trouble[what] && got != nil && (want != nil || !fatal(got)) {
 		return
 	}
+	if len(l.wrong) == 0 {
+		l.notes = l.w.notes.text()
+	}
 	if len(l.wrong) < wrongMax {
-		l.wrong = append(l.wrong, fmt.Sprintf("%s: %s: %v, want %v", what, about, got, want))
+		when := "while nothing may fail"
+		if l.trouble != nil {
+			when = "in or after a fault"
+		}
+		l.wrong = append(l.wrong, fmt.Sprintf("%s, %s: %s: %s: %v, want %v", time.Now().Format("15:04:05.000"), when, what, about, got, want))
 	}
 }
 
@@ -230,7 +239,7 @@ func (l *load) end(t *testing.T) {
 		t.Error(wrong)
 	}
 	if len(l.wrong) > 0 {
-		t.Log(l.w.notes.text())
+		t.Log(l.notes)
 	}
 	for what, n := range l.counts {
 		t.Logf("%s: %d", what, n.Load())
