@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/mortisemq/mortise/core/internal/group"
+	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
@@ -77,6 +78,30 @@ func refuse(replies []group.Reply, code kafka.ErrorCode) {
 	}
 }
 
+// awaitsMax is how many waits of a shard its partition has at once. Those whose answers
+// were given up go on, and a log may not be committed for as long as nobody decides who
+// is in sync.
+const awaitsMax = 1024
+
+// await waits until what is below end is committed, or leaves that to the waits that are
+// under way. Caller does not hold mu.
+func (s *shard) await(end kafka.Offset) {
+	s.mu.Lock()
+	more := s.awaits < awaitsMax
+	if more {
+		s.awaits++
+	}
+	s.mu.Unlock()
+	if more {
+		s.awaitNow(end)
+	}
+}
+
+// awaitNow is await for a wait that is counted.
+func (s *shard) awaitNow(end kafka.Offset) {
+	s.part.AwaitWithin(partition.Wait{UpTo: end, Epoch: s.epoch, All: true, Limit: partition.NoLimit}, &committed{shard: s, end: end})
+}
+
 // committed waits until what is below end can't be lost with this broker.
 type committed struct {
 	shard *shard
@@ -92,11 +117,26 @@ func (c *committed) Synced(err error) {
 	}
 	s := c.shard
 	s.mu.Lock()
-	ready := s.release(c.end)
+	ready, next := s.reached(c.end)
 	s.mu.Unlock()
 	if err != nil { // the log may not have what the state has, or is another's now
 		refuse(ready, kafka.ErrNotCoordinator)
 		s.unload()
 	}
 	send(ready)
+	if next != kafka.NoOffset && err == nil {
+		s.awaitNow(next)
+	}
+}
+
+// reached ends a wait: it takes out the answers that may go, and returns what to wait for
+// next if nobody else waits for those that are left; NoOffset: nothing. Caller holds mu.
+func (s *shard) reached(end kafka.Offset) (ready []group.Reply, next kafka.Offset) {
+	s.awaits--
+	ready = s.release(end)
+	if s.awaits > 0 || len(s.held) == 0 {
+		return ready, kafka.NoOffset
+	}
+	s.awaits++
+	return ready, s.held[len(s.held)-1].end
 }

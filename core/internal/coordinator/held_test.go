@@ -88,3 +88,26 @@ func TestHeldEndsDoNotPileUp(t *testing.T) {
 		t.Errorf("%d are held, want no more than come within the time-out", len(s.held))
 	}
 }
+
+// TestWaitsDoNotPileUp: a log that is not committed for long has a bounded number of them,
+// and the answers beyond that go out all the same.
+func TestWaitsDoNotPileUp(t *testing.T) {
+	s := &shard{c: &Coordinator{o: Options{Config: func() Config { return Config{WriteTimeoutMS: 100} }}}}
+	var a answers
+	s.hold(0, 1, a.reply("first"))
+	s.hold(0, 2, a.reply("second"))
+	s.hold(0, 3, a.reply("third"))
+	s.awaits = awaitsMax
+	s.await(3) // it would need the partition that the shard does not have
+	s.awaits = 1
+	ready, next := s.reached(1)
+	send(ready)
+	if got := a.take(); got != "first:NONE" || next != 3 || s.awaits != 1 {
+		t.Errorf("at 1: %q, then it waits for %d with %d waits; want the first, and one wait for 3", got, next, s.awaits)
+	}
+	ready, next = s.reached(3)
+	send(ready)
+	if got := a.take(); got != "second:NONE third:NONE" || next != kafka.NoOffset || s.awaits != 0 {
+		t.Errorf("at 3: %q, then it waits for %d with %d waits; want the rest, and no wait", got, next, s.awaits)
+	}
+}

@@ -37,6 +37,7 @@ type shard struct {
 	timer  clock.Timer  // guarded by mu; nil: never armed
 	armed  int64        // when timer fires, ms; 0: not armed
 	held   []held       // answers that wait to be committed, oldest first; guarded by mu
+	awaits int          // waits that the partition has, or gets at once; guarded by mu
 
 	lookups []group.Lookup // that wait, or are run, by the one goroutine for them; guarded by mu
 	looking bool           // it is there; guarded by mu
@@ -130,7 +131,7 @@ func (s *shard) append(now int64, records []group.Record) (kafka.ErrorCode, kafk
 // finish does what needs no lock. Caller does not hold mu.
 func (s *shard) finish(d done) {
 	if d.await != kafka.NoOffset {
-		s.part.AwaitWithin(partition.Wait{UpTo: d.await, Epoch: s.epoch, All: true, Limit: partition.NoLimit}, &committed{shard: s, end: d.await})
+		s.await(d.await)
 	}
 	send(d.replies)
 }

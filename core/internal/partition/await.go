@@ -49,7 +49,8 @@ func (p *Partition) Await(upTo kafka.Offset, w logdir.Waiter) {
 // comes without a lock held, from whoever moves the high watermark, maybe before
 // AwaitWithin returns. It must not block.
 //
-// Waiters are as many as requests are under way, which the server bounds.
+// Waiters are as many as requests are under way, which the server bounds; a coordinator
+// bounds its own.
 //
 // Hot: per append with acks=all on several copies. 0 allocs but the queue's growth.
 func (p *Partition) AwaitWithin(q Wait, w logdir.Waiter) {
