@@ -168,7 +168,7 @@ func configKeys(kind string) []string {
 // restart, as the one table of keys has it.
 func (r configResource) waitsForRestart(key string) bool {
 	k, ok := config.LookupBroker(key)
-	return ok && r.code == kmsg.ConfigResourceTypeBroker && !k.Live
+	return ok && r.code == kmsg.ConfigResourceTypeBroker && k.AtStart
 }
 
 // changeConfig checks changes, shows them, and makes them unless that was not wanted.

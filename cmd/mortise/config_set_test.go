@@ -18,6 +18,7 @@ func TestConfigsAreSetAndUnset(t *testing.T) {
 		{"config unset topic orders retention.ms --dry-run",
 			"KEY           OLD   NEW      COUNTS\nretention.ms  1000  default  live\nthis was checked and nothing was changed: a dry run\n"},
 		{"config set cluster log.retention.ms=5000", "KEY               OLD  NEW   COUNTS\nlog.retention.ms  -    5000  live\n"},
+		{"config set cluster min.insync.replicas=1", "KEY                  OLD  NEW  COUNTS\nmin.insync.replicas  -    1    live\n"},
 		{"config set broker 1 log.retention.ms=6000 num.recovery.threads.per.data.dir=4",
 			"KEY                                OLD   NEW   COUNTS\nlog.retention.ms                   5000  6000  live\nnum.recovery.threads.per.data.dir  2     4     after a restart\n"},
 		{"config unset topic orders retention.ms", "KEY           OLD   NEW   COUNTS\nretention.ms  1000  6000  live\n"},

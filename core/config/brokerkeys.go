@@ -25,10 +25,16 @@ func readOnly(live bool, k Key) Key {
 	return k
 }
 
-// restart is a dynamic key whose value in the config file is read at start only.
-func restart(k Key) Key {
+// fileAtStart is a dynamic key whose value in the config file is read at start only.
+func fileAtStart(k Key) Key {
 	k.Live = false
 	return k
+}
+
+// atStart is a key that a broker looks at only when it starts.
+func atStart(k Key) Key {
+	k.AtStart = true
+	return fileAtStart(k)
 }
 
 // unset is a key without a default.
@@ -90,13 +96,13 @@ func logKeys() []Key {
 		brokerKey("compression.lz4.level", Int, "9", between(1, 17), "Default of compression.lz4.level."),
 		brokerKey("compression.zstd.level", Int, "3", between(-131072, 22), "Default of compression.zstd.level."),
 		// The cluster goes by what a broker said when it registered.
-		restart(brokerKey("min.insync.replicas", Int, "1", atLeast(1), "Default of min.insync.replicas.")),
-		restart(brokerKey("unclean.leader.election.enable", Boolean, "false", nil, "Default of unclean.leader.election.enable.")),
+		fileAtStart(brokerKey("min.insync.replicas", Int, "1", atLeast(1), "Default of min.insync.replicas.")),
+		fileAtStart(brokerKey("unclean.leader.election.enable", Boolean, "false", nil, "Default of unclean.leader.election.enable.")),
 		brokerKey("log.local.retention.ms", Long, "-2", atLeast(-2), "Default of local.retention.ms."),
 		brokerKey("log.local.retention.bytes", Long, "-2", atLeast(-2), "Default of local.retention.bytes."),
 		brokerKey("log.remote.copy.lag.ms", Long, "0", atLeast(-1), "Default of remote.copy.lag.ms."),
 		brokerKey("log.remote.copy.lag.bytes", Long, "-1", atLeast(-1), "Default of remote.copy.lag.bytes."),
-		restart(brokerKey("num.recovery.threads.per.data.dir", Int, "2", atLeast(1), "Logs of one directory that are recovered at once when the broker starts.")),
+		atStart(brokerKey("num.recovery.threads.per.data.dir", Int, "2", atLeast(1), "Logs of one directory that are recovered at once when the broker starts.")),
 		readOnly(false, unset(brokerKey("num.replica.alter.log.dirs.threads", Int, "", nil, "Partitions that are copied to another log directory at once; unset: as many as there are directories."))),
 		whenSet(brokerKey(moveRateKey, Long, "", atLeast(0), "Bytes in a second that are copied at most when replicas move between log directories; 0: none are.")),
 		brokerKey("producer.id.expiration.ms", Int, "86400000", atLeast(1), "How long in ms an idle producer's sequence numbers are remembered."),

@@ -14,7 +14,7 @@ type Compaction struct {
 // compactionKeys say how logs are compacted.
 func compactionKeys() []Key {
 	return []Key{
-		restart(readOnly(false, brokerKey("log.cleaner.enable", Boolean, "true", nil, "Whether topics with cleanup.policy=compact are compacted."))),
+		atStart(readOnly(false, brokerKey("log.cleaner.enable", Boolean, "true", nil, "Whether topics with cleanup.policy=compact are compacted."))),
 		brokerKey("log.cleaner.threads", Int, "1", atLeast(0), "Logs that are compacted at once."),
 		brokerKey("log.cleaner.dedupe.buffer.size", Long, "134217728", nil, "Bytes for the keys of the logs that are being compacted, 24 for each; used only as far as they are needed."),
 		brokerKey("log.cleaner.io.buffer.load.factor", Double, "0.9", nil, "How full the memory for keys may become; a fuller one is slower."),

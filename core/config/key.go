@@ -56,9 +56,10 @@ type Key struct {
 	// Sensitive values are never shown.
 	Sensitive bool
 	// Live says that a changed config file needs no restart to take effect.
-	// Dynamic changes take effect at once; where it is only at a start that there
-	// is something to do, they count at the next one.
 	Live bool
+	// AtStart says that it is only at a start that there is something to do, so that
+	// dynamic changes count at the next one; all others take effect at once.
+	AtStart bool
 	// Internal keys can be set but are not described; they are for tests.
 	Internal bool
 	// WhenSet keys are described only where somebody set them, as in Kafka.
