@@ -3,8 +3,7 @@ package consensus
 import (
 	"fmt"
 
-	"github.com/fxamacker/cbor/v2"
-
+	"github.com/mortisemq/mortise/cluster/message"
 	"github.com/mortisemq/mortise/cluster/peer"
 )
 
@@ -21,27 +20,18 @@ func (g *Group) answerCalls() {
 	port.Handle(peer.KindMembers, g.answerVoter)
 }
 
-// callElementsMax bounds what one part of a call may hold.
-const callElementsMax = 1 << 16
-
 // encode is the body of a call.
 func encode(v any) ([]byte, error) {
-	b, err := cbor.Marshal(v)
+	b, err := message.Encode(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode call: %w", err)
 	}
 	return b, nil
 }
 
-// decode reads what encode wrote. Fields that this build does not know are left out:
-// a newer node may say more.
+// decode reads what encode wrote; the port bounds its bytes.
 func decode(b []byte, v any) error {
-	mode, err := cbor.DecOptions{MaxArrayElements: callElementsMax, MaxMapPairs: callElementsMax,
-		IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden}.DecMode()
-	if err != nil {
-		return fmt.Errorf("decode call: %w", err)
-	}
-	if err := mode.Unmarshal(b, v); err != nil {
+	if err := message.Decode(b, v); err != nil {
 		return fmt.Errorf("decode call: %w", err)
 	}
 	return nil

@@ -3,8 +3,7 @@ package controller
 import (
 	"fmt"
 
-	"github.com/fxamacker/cbor/v2"
-
+	"github.com/mortisemq/mortise/cluster/message"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
@@ -36,22 +35,9 @@ const (
 // messageMax is how many bytes a heartbeat or its answer may have.
 const messageMax = 256
 
-// decoder reads what comes over the peer port. Fields that this build does not know are
-// skipped: nodes are upgraded one by one.
-var decoder = func() cbor.DecMode {
-	mode, err := cbor.DecOptions{
-		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
-		MaxNestedLevels: 4, MaxArrayElements: 16, MaxMapPairs: 32,
-	}.DecMode()
-	if err != nil {
-		panic(err) // the options above are constant
-	}
-	return mode
-}()
-
 // encode is the bytes of a message.
 func encode(v any) ([]byte, error) {
-	b, err := cbor.Marshal(v)
+	b, err := message.Encode(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode heartbeat: %w", err)
 	}
@@ -63,7 +49,7 @@ func decode(b []byte, v any) error {
 	if len(b) > messageMax {
 		return fmt.Errorf("%w: %d bytes", ErrMalformed, len(b))
 	}
-	if err := decoder.Unmarshal(b, v); err != nil {
+	if err := message.Decode(b, v); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/hashicorp/memberlist"
 
+	"github.com/mortisemq/mortise/cluster/message"
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
@@ -24,8 +24,7 @@ const (
 	rackMax      = 128
 )
 
-// Facts are what a node says of itself. Numbers of fields are never used again; a
-// field that this build does not know is skipped, because nodes are upgraded one by one.
+// Facts are what a node says of itself, in the form of message.
 type Facts struct {
 	ID        kafka.BrokerID `cbor:"1,keyasint"`
 	Instance  [16]byte       `cbor:"2,keyasint"`           // tells one start of the node from another
@@ -37,33 +36,12 @@ type Facts struct {
 	Leaving   bool           `cbor:"8,keyasint,omitempty"` // it stops in order
 }
 
-// factsDecoder reads facts of whoever sends to the gossip port.
-var factsDecoder = func() cbor.DecMode {
-	mode, err := cbor.DecOptions{
-		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
-		MaxNestedLevels: 4, MaxArrayElements: 16, MaxMapPairs: 32,
-	}.DecMode()
-	if err != nil {
-		panic(err) // the options above are constant
-	}
-	return mode
-}()
-
-// factsEncoder writes facts with the shortest form of everything.
-var factsEncoder = func() cbor.EncMode {
-	mode, err := cbor.CoreDetEncOptions().EncMode()
-	if err != nil {
-		panic(err)
-	}
-	return mode
-}()
-
 // encode is the bytes of f; what others would refuse is an error.
 func (f *Facts) encode() ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	b, err := factsEncoder.Marshal(f)
+	b, err := message.Encode(f)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
@@ -79,7 +57,7 @@ func decodeFacts(b []byte) (Facts, error) {
 	if len(b) > FactsMax {
 		return f, fmt.Errorf("%w: %d bytes", ErrFacts, len(b))
 	}
-	if err := factsDecoder.Unmarshal(b, &f); err != nil {
+	if err := message.Decode(b, &f); err != nil {
 		return Facts{}, fmt.Errorf("%w: %w", ErrFacts, err)
 	}
 	if err := f.check(); err != nil {
