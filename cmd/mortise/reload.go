@@ -56,14 +56,14 @@ func (r *runningNode) values() []broker.ConfigValue {
 // reload puts the live part of next in force and says what waits for a restart.
 func (r *runningNode) reload(next *settings.Settings) error {
 	changes := settings.Changes(r.current(), next)
-	if err := daemon.SetLevel(r.level, next.Log.Level); err != nil {
-		return err
-	}
 	keys, err := gossipKeys(next)
 	if err == nil {
 		err = r.node.SetGossipKeys(keys)
 	}
 	if err != nil {
+		return err // nothing has changed yet
+	}
+	if err := daemon.SetLevel(r.level, next.Log.Level); err != nil {
 		return err
 	}
 	r.node.Reconfigure(static(next)) // what it leaves for a restart is in changes

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,6 +42,16 @@ func TestSettingsBecomeANodeOfACluster(t *testing.T) {
 	var none cluster.Options
 	if err := joinOptions(&none, alone); err != nil || none.Peer.Listen != "" {
 		t.Errorf("%+v, %v; a node is alone unless it is told where others find it", none.Peer, err)
+	}
+}
+
+// TestReloadWithoutItsKeysChangesNothing holds that what can be wrong comes before what
+// counts at once.
+func TestReloadWithoutItsKeysChangesNothing(t *testing.T) {
+	r := runningNode{level: &slog.LevelVar{}, settings: loadCluster(t, "")}
+	err := r.reload(loadCluster(t, "  gossip: {keys_file: "+t.TempDir()+"/nosuch}\nlog: {level: debug}\n"))
+	if err == nil || r.level.Level() != slog.LevelInfo {
+		t.Errorf("%v; the level is %v, want %v as before", err, r.level.Level(), slog.LevelInfo)
 	}
 }
 
