@@ -205,6 +205,9 @@ func (s *Settings) checkAlone(problem func(path string, err error)) {
 	}{
 		{"cluster/advertised", c.Advertised != ""}, {"cluster/join", len(c.Join) > 0},
 		{"cluster/gossip/listen", c.Gossip.Listen != ""}, {"cluster/gossip/advertised", c.Gossip.Advertised != ""},
+		{gossipKeysPath, len(c.Gossip.Keys) > 0}, {"cluster/gossip/keys_file", c.Gossip.KeysFile != ""},
+		{"cluster/replication_listener", c.ReplicationListener != ""},
+		{"cluster/user", c.User != ""}, {"cluster/password_file", c.PasswordFile != ""},
 	} {
 		if k.set {
 			problem(k.path, errors.New("without cluster.listen a node is alone; write for example listen: \"127.0.0.1:9390\""))

@@ -66,6 +66,8 @@ func TestErrorsOfTheClusterNameTheirLine(t *testing.T) {
 	const secured = "listeners:\n  - {name: SASL, address: \"h:1\", authenticator: users}\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"join alone":        {"cluster:\n  join: [\"h:1\"]\n", "m.yaml:2: cluster.join: without cluster.listen a node is alone"},
+		"keys alone":        {"cluster:\n  gossip: {keys: [\"" + oneKey + "\"]}\n", "m.yaml:2: cluster.gossip.keys: without cluster.listen a node is alone"},
+		"user alone":        {"cluster:\n  user: broker\n", "m.yaml:2: cluster.user: without cluster.listen a node is alone"},
 		"no port":           {listens + "join: [h]\n", `m.yaml:3: cluster.join: "h" is not host:port (want list of host:port or @file)`},
 		"no file":           {listens + "join: [\"@\"]\n", `m.yaml:3: cluster.join: "@" names no file`},
 		"everywhere":        {listens + "join: [\"0.0.0.0:9390\"]\n", `m.yaml:3: cluster.join: nobody can be reached at "0.0.0.0:9390"`},
