@@ -158,7 +158,10 @@ func (a *app) askHealth(ctx context.Context, v *healthView, hosts []string) {
 func (v *healthView) askListeners(ctx context.Context, addresses []string) (silent []string) {
 	for _, answer := range adminhttp.Each[broker.HealthReport](ctx, addresses, "/v1/health") {
 		h := &answer.Page
+		known := func(l listenerView) bool { return l.Broker == h.Broker }
 		switch {
+		case answer.Err == nil && v.ClusterID == h.ClusterID && slices.ContainsFunc(v.Listeners, known):
+			continue // nodes that listen at 127.0.0.1 of their machines all look like the one of this
 		case answer.Err == nil && (v.ClusterID == "" || v.ClusterID == h.ClusterID):
 			v.ClusterID = h.ClusterID
 			v.addReport(answer.Address, h)
