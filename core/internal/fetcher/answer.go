@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -59,6 +60,7 @@ func (s *Session) fetched(now time.Time, f flight, frame []byte) error {
 		s.refused(now, a.Err)
 		return nil
 	}
+	s.refusals = 0
 	if f.full {
 		s.id, s.epoch = a.SessionID, 0
 		if a.SessionID != 0 {
@@ -85,7 +87,8 @@ func (s *Session) refused(now time.Time, code kafka.ErrorCode) {
 	case kafka.ErrInvalidFetchSessionEpoch, kafka.ErrFetchSessionTopicIDError:
 		s.restart(s.id)
 	default:
-		s.o.Log.Warn("a leader refuses fetches", "error", code.String())
+		s.refusals++
+		s.o.Log.Log(context.Background(), levelOf(s.refusals), "a leader refuses fetches", "error", code.String())
 		s.restart(s.id)
 		for _, f := range s.all {
 			if f.phase == fetching {
@@ -151,7 +154,7 @@ func (s *Session) append(now time.Time, f *follower, p *wire.FetchedPartition) {
 	}
 	if len(records) > 0 {
 		s.o.Stats.Bytes.Add(uint64(len(records)))
-		s.took(f, now, len(records))
+		s.took(f, len(records))
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *Session) held(f *follower, now time.Time) bool {
 }
 
 // took counts what was fetched.
-func (s *Session) took(f *follower, _ time.Time, n int) {
+func (s *Session) took(f *follower, n int) {
 	if s.o.Quota != nil {
 		s.o.Quota.Took(f.replica.TopicPartition(), n)
 	}

@@ -69,6 +69,7 @@ type Session struct {
 	sent       uint64 // requests so far
 	generation int    // of the session: a fault begins a new one
 	flights    []flight
+	refusals   int // of whole requests since the last good answer
 
 	known   int // partitions in the leader's session, once it has the last request
 	name    []byte

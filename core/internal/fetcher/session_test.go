@@ -1,11 +1,13 @@
 package fetcher
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -299,6 +301,32 @@ func TestSessionFaultsBeginAFullOne(t *testing.T) {
 		if q := s.fetch(); q.SessionID != id || q.SessionEpoch != 0 || len(asks(q)) != 2 {
 			t.Errorf("after %s: %+v", code, q)
 		}
+	}
+}
+
+// A leader that refuses everything is asked again after each back-off, and complained
+// of now and then only.
+func TestRefusedRequestsRest(t *testing.T) {
+	var text bytes.Buffer
+	s := newScript(t, newLog(topicA, 0))
+	s.o.Log = slog.New(slog.NewTextHandler(&text, nil))
+	lines := func() int { return strings.Count(text.String(), "a leader refuses fetches") }
+	for range 59 {
+		s.fetch()
+		s.answer(0, kafka.ErrUnknownServerError)
+		s.quiet()
+		s.now = s.now.Add(time.Second)
+	}
+	if lines() != 1 {
+		t.Errorf("%d lines for a minute of refusals, want 1:\n%s", lines(), text.String())
+	}
+	s.fetch()
+	s.answer(9, kafka.None)
+	s.Follow(newLog(topicA, 0))
+	s.fetch()
+	s.answer(9, kafka.ErrUnknownServerError)
+	if lines() != 2 {
+		t.Errorf("%d lines, want one more after a good answer", lines())
 	}
 }
 
