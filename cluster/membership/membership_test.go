@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/memberlist"
+
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/vnet"
 )
@@ -400,6 +402,31 @@ func TestStrangersAreKeptOut(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A stranger who is turned away here says nothing about why a node can't be reached.
+func TestStrangerIsNotTheReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.close()
+		w.start(nil, 1)
+		stranger := w.options(7).Facts
+		stranger.ClusterID = "other"
+		meta, err := stranger.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.net.Cut(host(1), host(2))
+		time.AfterFunc(time.Second, func() { // while the dialling below waits
+			err := delegate{w.nodes[1]}.NotifyMerge([]*memberlist.Node{{Name: "7", Meta: meta}})
+			if !errors.Is(err, ErrForeign) {
+				t.Errorf("a stranger comes: %v", err)
+			}
+		})
+		if err := w.nodes[1].Join(netip.MustParseAddrPort(address(2))); err == nil || errors.Is(err, ErrForeign) {
+			t.Errorf("a node that is behind a cut: %v", err)
+		}
+	})
 }
 
 // TestOverTheSystem runs two nodes over UDP and TCP.

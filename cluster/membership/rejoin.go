@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -101,7 +102,8 @@ func (m *Membership) Join(addresses ...netip.AddrPort) error {
 			continue
 		}
 		m.mu.Lock()
-		if m.refused != nil { // the library keeps only the text
+		// The library keeps only the text; another refusal is of somebody who came here.
+		if m.refused != nil && strings.Contains(err.Error(), m.refused.Error()) {
 			err = m.refused
 		}
 		m.mu.Unlock()
