@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
 	"github.com/hashicorp/raft-wal/metadb"
+
+	"github.com/mortisemq/mortise/core/vfs"
 )
 
 // Sizes of the control directory.
@@ -175,17 +177,13 @@ func (s *store) reached() (uint64, error) {
 	return index, nil
 }
 
-// noteReached writes the index down. It is a help for finding damage, so it is
-// renamed into place but not synced: an older one is right too.
+// noteReached writes the index down. An older one is right too, but a file without one
+// would stop the next start: a power cut must not leave that.
 func (s *store) noteReached(index uint64) error {
 	if s.dir == "" {
 		return nil
 	}
-	path := filepath.Join(s.dir, reachedFile)
-	if err := os.WriteFile(path+".tmp", []byte(strconv.FormatUint(index, 10)+"\n"), 0o644); err != nil {
-		return fmt.Errorf("control directory: %w", err)
-	}
-	if err := os.Rename(path+".tmp", path); err != nil {
+	if err := vfs.WriteFileAtomic(vfs.OS(), filepath.Join(s.dir, reachedFile), []byte(strconv.FormatUint(index, 10)+"\n")); err != nil {
 		return fmt.Errorf("control directory: %w", err)
 	}
 	return nil
