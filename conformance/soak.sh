@@ -81,6 +81,15 @@ plugins_broken() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -
 # Nodes of a cluster are broken one after the other for 25 minutes.
 cluster_broken() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -mortise "$work/mortise" -strict -for 25m -seed "$RANDOM" -timeout 29m); }
 
+# Properties with inputs that nobody has tried, a hundred times as many as in go test.
+properties() {
+  cd "$here/.." || return
+  local packages
+  mapfile -t packages < <(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep core/seeded | grep -v '^[^ ]*core/seeded ' | cut -d' ' -f1)
+  go test -count=1 -timeout 29m "${packages[@]}" -rapid.seed="$RANDOM" -rapid.checks=10000
+}
+
+step properties properties
 step plugins-broken plugins_broken
 step cluster-broken cluster_broken
 step kgo-large kgo_test "$records" -test.timeout 25m

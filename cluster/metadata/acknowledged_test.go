@@ -9,6 +9,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/seeded"
 )
 
 // No clean election loses what was acknowledged, whatever min.insync.replicas was at
@@ -16,7 +17,7 @@ import (
 // each replica has. A crash takes all of a replica's away. Records may be lost when an
 // election was unclean, or when the one replica in sync crashed and leads on.
 func TestElectionsKeepWhatWasAcknowledged(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		s := newStory(rt)
 		logs := map[meta.PartitionID]*replicaLogs{}
 		for id := range partitionsOf(s.image) {

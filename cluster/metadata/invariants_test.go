@@ -9,12 +9,13 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/seeded"
 )
 
 // What must hold of every partition whatever is decided. The story has topics with
 // three replicas and four brokers that come, go and crash.
 func TestInvariantsOfPartitions(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		s := newStory(rt)
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			before := s.image

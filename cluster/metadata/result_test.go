@@ -12,6 +12,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/seeded"
 	"github.com/mortisemq/mortise/sdk/auth"
 )
 
@@ -79,7 +80,7 @@ func FuzzDecodeResult(f *testing.F) {
 
 // The nodes of a story that see commands, replay them and start from snapshots agree.
 func TestNodesOfAStoryAgree(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		s := newStory(rt)
 		restored := s.image
 		for range rapid.IntRange(1, 20).Draw(rt, "steps") {

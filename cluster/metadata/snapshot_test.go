@@ -13,6 +13,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/seeded"
 	"github.com/mortisemq/mortise/sdk/auth"
 )
 
@@ -50,7 +51,7 @@ func command(t *rapid.T) Command {
 // Nodes that see the commands, nodes that replay their encoding and nodes that
 // start from a snapshot somewhere on the way must agree to the byte.
 func TestAllNodesAgree(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		direct, replayed, restored := meta.Empty("c"), meta.Empty("c"), meta.Empty("c")
 		for n := range rapid.IntRange(1, 20).Draw(rt, "commands") {
 			c := command(rt)
@@ -82,7 +83,7 @@ func TestAllNodesAgree(t *testing.T) {
 
 // An old image must stay as it was, whatever is applied on top of it.
 func TestApplyLeavesTheOldImageAlone(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		image := meta.Empty("c")
 		for n := range 20 {
 			before := snapshotOf(t, image)

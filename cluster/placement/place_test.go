@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/seeded"
 )
 
 // row is n brokers, ids 1 to n, the last fenced ones fenced.
@@ -19,7 +20,7 @@ func row(n, fenced int) []Broker {
 }
 
 func TestReplicasAreDistinctAndLedByUnfenced(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "brokers")
 		fenced := rapid.IntRange(0, n-1).Draw(t, "fenced")
 		factor := rapid.IntRange(1, n).Draw(t, "factor")
@@ -88,7 +89,7 @@ func racked(sizes ...int) []Broker {
 
 // As many racks as there can be hold replicas of a partition, whatever is fenced.
 func TestReplicasSpreadOverRacks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		brokers := racked(rapid.SliceOfN(rapid.IntRange(1, 4), 1, 5).Draw(t, "racks")...)
 		rackOf, racks := map[kafka.BrokerID]string{}, map[string]bool{}
 		for n := range brokers {

@@ -11,12 +11,13 @@ import (
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
+	"github.com/mortisemq/mortise/core/seeded"
 	"github.com/mortisemq/mortise/core/vfs"
 )
 
 // TestModel does random things to a log and compares it with a slice of batches.
 func TestModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		m := &model{rig: newRig(newMem(t), rapid.Uint64().Draw(rt, "seed"))}
 		must := func(err error) {
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/seeded"
 )
 
 // plain is a record without any encoding, for comparisons.
@@ -177,7 +178,7 @@ func sameRecords(t *rapid.T, what string, got, want []plain) {
 // TestRoundTrip writes with Mortise and reads with Mortise and kmsg; and writes
 // with kmsg and kgo's compressors and reads with Mortise.
 func TestRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		records := drawRecords(t)
 		codec := rapid.SampledFrom(allCodecs).Draw(t, "codec")
 		o := PlainOptions(codec)
@@ -210,7 +211,7 @@ func TestRoundTrip(t *testing.T) {
 // TestValidateKeepsRecords checks that whatever Validate changes, the records
 // stay, with offsets 0 to n-1.
 func TestValidateKeepsRecords(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		records := drawRecords(t)
 		codec := rapid.SampledFrom(allCodecs).Draw(t, "codec")
 		b := kmsgBatch(t, codec, records)

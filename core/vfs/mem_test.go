@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/mortisemq/mortise/core/seeded"
 )
 
 func create(t *testing.T, fsys FS, name string, content string) File {
@@ -174,7 +176,7 @@ func TestOnOpSeesTheDiskBefore(t *testing.T) {
 
 // TestModel compares Mem with the operating system under random operations.
 func TestModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		real, mem := OS(), NewMem()
 		base, err := os.MkdirTemp(t.TempDir(), "m")
 		must(t, err)
@@ -267,7 +269,7 @@ func TestCrashedDisksShareWhatIsTheSame(t *testing.T) {
 }
 
 func TestImageIsLikeBytes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		var image memImage
 		var want []byte
 		kept := map[*memImage][]byte{}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/seeded"
 )
 
 // topicID is the n-th id of a test: sorted as n, and of Kafka's hash code n.
@@ -80,7 +81,7 @@ var rules = map[string]func([]Member, map[kafka.TopicID]Topic) (Assignment, erro
 // order of members nor a second run changes the answer. Otherwise records would be
 // read twice or never.
 func TestEveryPartitionHasOneOwner(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		g := drawGroup(t)
 		drawHistory(t, g)
 		for name, rule := range rules {
@@ -139,7 +140,7 @@ func checkOwners(t rapid.TB, name string, g group, got Assignment) {
 // TestUniformIsEven holds that sizes differ by one at most when all subscribe to the
 // same, and otherwise within each topic as far as someone has something to give.
 func TestUniformIsEven(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		g := drawGroup(t)
 		drawHistory(t, g)
 		got := must(t, Uniform, g)
@@ -182,7 +183,7 @@ func size(partitions map[kafka.TopicID][]int32) int {
 // TestUniformMovesNothingTwice holds stickiness: run on its own answer it changes
 // nothing; when all subscribe to the same, a member keeps all that fits its share.
 func TestUniformMovesNothingTwice(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		g := drawGroup(t)
 		drawHistory(t, g)
 		first := must(t, Uniform, g)
@@ -241,7 +242,7 @@ func TestRangeLinesUp(t *testing.T) {
 // TestUniformPrefersItsRack holds that racks choose among what is handed out, and
 // change neither sizes nor what stays.
 func TestUniformPrefersItsRack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		g := drawGroup(t)
 		drawHistory(t, g)
 		plain := must(t, Uniform, g)

@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/mortisemq/mortise/core/seeded"
 )
 
 // TestModel writes, deletes, compacts and restarts at random, and compares what the
 // log says of every key with a map. Otherwise compaction could lose a last value, bring
 // a deleted one back, or renumber.
 func TestModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		r := newRig(newMem(t), rapid.Uint64().Draw(t, "seed"))
 		r.limits.mapBytes = rapid.SampledFrom([]int64{6 * slotBytes, 12 * slotBytes, 1 << 16}).Draw(t, "map")
 		fail := func(err error) {

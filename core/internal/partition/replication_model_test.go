@@ -12,6 +12,7 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/record"
+	"github.com/mortisemq/mortise/core/seeded"
 )
 
 // drama is three copies with leaders that come and go, roles and answers that arrive
@@ -170,7 +171,7 @@ func holds(log []byte, w *promised) bool {
 // acknowledged with acks=all, and copies agree on what is committed.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
 	acknowledged := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		d := &drama{copies: newCopies(t, func(c *config.Topic) { c.MinInsyncReplicas, c.SegmentBytes = 2, 400 }), hw: map[kafka.BrokerID]kafka.Offset{}}
 		d.elect(1, three...)
 		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
