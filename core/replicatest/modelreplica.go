@@ -43,10 +43,6 @@ func (r *modelReplica) assign(s *meta.Partition, minISR int) {
 	again := r.leading && s.LeaderEpoch == r.epoch
 	moved := s.LeaderEpoch != r.epoch || s.Leader != r.leader
 	settled := s.PartitionEpoch != r.partitionEpoch
-	was := r.state
-	if !r.leading {
-		was = nil
-	}
 	r.leader, r.epoch, r.partitionEpoch = s.Leader, s.LeaderEpoch, s.PartitionEpoch
 	switch {
 	case s.Leader != r.process.env.ID:
@@ -63,7 +59,7 @@ func (r *modelReplica) assign(s *meta.Partition, minISR int) {
 		r.refuse(kafka.ErrNotLeaderOrFollower)
 		r.leading, r.began = true, r.log.end()
 		r.log.begin(r.epoch, r.began)
-		r.state = isr.Lead(was, r.process.env.ID, s.Replicas, s.ISR, r.began, now)
+		r.state = isr.Lead(r.process.env.ID, s.Replicas, s.ISR, r.began, now)
 	}
 	if r.leading {
 		r.advance()

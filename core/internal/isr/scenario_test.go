@@ -82,12 +82,8 @@ func (g *stage) run(fields []string) {
 	}
 	switch fields[0] {
 	case "lead": // a leader epoch begins
-		var old *State
-		if w["again"] != "" {
-			old = g.s
-		}
 		g.end = kafka.Offset(w.number("end", int64(g.end)))
-		g.s = Lead(old, 1, w.ids("replicas"), w.ids("isr"), g.end, g.now)
+		g.s = Lead(1, w.ids("replicas"), w.ids("isr"), g.end, g.now)
 		g.hw = kafka.Offset(w.number("hw", int64(g.hw)))
 	case "assign": // the cluster agreed on something
 		g.s.Assign(w.ids("replicas"), w.ids("isr"))

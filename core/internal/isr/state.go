@@ -28,14 +28,12 @@ type Rules struct {
 	Eligible func(id kafka.BrokerID, epoch kafka.BrokerEpoch) bool
 }
 
-// Lead makes the state of a leader epoch that begins at start. old is the state of the
-// epoch before if this broker led in it, too; nil otherwise. What a follower had then
-// it still has, because the leader's log was not cut in between.
-func Lead(old *State, self kafka.BrokerID, replicas, isr []kafka.BrokerID, start kafka.Offset, now time.Time) *State {
+// Lead makes the state of a leader epoch that begins at start. Nothing is known of a
+// follower before it fetches in this epoch, even if the leader led before: another may
+// have led in between without this broker hearing of it, and have cut what the follower
+// had.
+func Lead(self kafka.BrokerID, replicas, isr []kafka.BrokerID, start kafka.Offset, now time.Time) *State {
 	s := &State{self: self, start: start}
-	if old != nil {
-		s.followers = old.followers
-	}
 	s.assign(replicas)
 	s.commit(isr)
 	for i := range s.followers {

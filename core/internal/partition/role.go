@@ -73,7 +73,7 @@ func (p *Partition) SetRole(r Role) error {
 		}
 	}
 	p.mu.Lock()
-	p.followers = p.view(&r, begins, old.Leading)
+	p.followers = p.view(&r, begins)
 	if r.Leading && !begins {
 		p.count(old, &r)
 	}
@@ -102,14 +102,12 @@ func (p *Partition) dropEmptyEpochs() {
 
 // view is what the leader knows of its followers under a new role; nil: it has none, or
 // does not lead. Caller holds mu.
-func (p *Partition) view(r *Role, begins, led bool) *isr.State {
+func (p *Partition) view(r *Role, begins bool) *isr.State {
 	switch {
 	case !r.Leading || r.alone():
 		return nil
-	case begins && !led:
-		return isr.Lead(nil, r.Leader, r.Replicas, r.ISR, r.start, p.parts.Clock.Now())
 	case begins || p.followers == nil:
-		return isr.Lead(p.followers, r.Leader, r.Replicas, r.ISR, r.start, p.parts.Clock.Now())
+		return isr.Lead(r.Leader, r.Replicas, r.ISR, r.start, p.parts.Clock.Now())
 	}
 	p.followers.Assign(r.Replicas, r.ISR)
 	return p.followers
