@@ -164,10 +164,10 @@ func (c *produceCall) await(p *partition.Partition, out *partition.Appended) {
 }
 
 // Synced implements logdir.Waiter. An append that is not acknowledged stays in the log
-// all the same.
+// all the same, and the answer says where, as Kafka's does.
 func (w *produceWait) Synced(err error) {
 	if err != nil {
-		*w.result = wire.FailedProduce(w.result.Index, awaitCode(err), "")
+		w.result.Err = awaitCode(err)
 	}
 	w.call.done()
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -78,6 +79,22 @@ func TestFollowerMovesTheHighWatermark(t *testing.T) {
 	d.mustProduce("t", 1)
 	if p := followed(answerOf[*kmsg.FetchResponse](d, d.followOf("t", 1, 10), next)); len(p.RecordBatches) == 0 || p.HighWatermark != 10 {
 		t.Fatalf("%d bytes, high watermark %d", len(p.RecordBatches), p.HighWatermark)
+	}
+}
+
+// TestUnacknowledgedAppendSaysWhereItIs: what no follower took in time is in the log.
+func TestUnacknowledgedAppendSaysWhereItIs(t *testing.T) {
+	d := newDataRig(t, map[string]int{"t": 1}, nil)
+	d.replicate("t")
+	d.mustProduce("t", 1)
+	m := produceOf(-1, "t", records(10))
+	m.TimeoutMillis = 100
+	r, produced := wire.Record(m, "client")
+	d.a.produce(r)
+	d.clock.Advance(100 * time.Millisecond)
+	resp := answerOf[*kmsg.ProduceResponse](d, m, produced).Topics[0].Partitions[0]
+	if kafka.ErrorCode(resp.ErrorCode) != kafka.ErrRequestTimedOut || resp.BaseOffset != 1 || resp.LogStartOffset != 0 {
+		t.Errorf("%s at %d, log start %d, want a time-out at 1", kafka.ErrorCode(resp.ErrorCode), resp.BaseOffset, resp.LogStartOffset)
 	}
 }
 
