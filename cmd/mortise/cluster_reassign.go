@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ const movesShown = 50
 // reassignFlags say what to move where.
 type reassignFlags struct {
 	topics       []string
-	to, away     []int32
+	to, away     []int
 	factor       int
 	file         string
 	execute      bool
@@ -33,7 +32,7 @@ type reassignFlags struct {
 // reassignResult is a plan, and what became of it.
 type reassignResult struct {
 	Done  bool                `json:"done"` // false: only the plan
-	Moves []reassignment.Move `json:"moves"`
+	Moves []reassignment.Move `json:"moves"` // if done, those that the cluster began
 	// Left is how many moves were under way when the command ended.
 	Left int `json:"left"`
 }
@@ -74,8 +73,8 @@ it back. --file takes the plan of Kafka's kafka-reassign-partitions.`,
 		},
 	}
 	c.Flags().StringSliceVarP(&f.topics, "topic", "t", nil, "only these topics; without it all, those that brokers keep for themselves too")
-	c.Flags().Int32SliceVar(&f.to, "to", nil, "nodes that may hold replicas; without it all that live")
-	c.Flags().Int32SliceVar(&f.away, "away", nil, "nodes that may hold none")
+	c.Flags().IntSliceVar(&f.to, "to", nil, "`nodes` that may hold replicas; without it all that live")
+	c.Flags().IntSliceVar(&f.away, "away", nil, "`nodes` that may hold none")
 	c.Flags().IntVarP(&f.factor, "factor", "r", 0, "replicas of each partition; 0: as many as it has")
 	c.Flags().StringVarP(&f.file, "file", "f", "", "take the plan from a JSON file of kafka-reassign-partitions")
 	c.Flags().BoolVar(&f.execute, "execute", false, "do it, and not only print the plan")
@@ -116,7 +115,11 @@ func (f *reassignFlags) run(a *app, ctx context.Context, admin *kadm.Client) err
 	if !f.execute || len(moves) == 0 {
 		return r.print(a)
 	}
-	started := reassignment.Start(ctx, admin, moves)
+	moves, refused := reassignment.Start(ctx, admin, moves)
+	if len(moves) == 0 {
+		return refused
+	}
+	r.Moves, r.Left = moves, len(moves)
 	if f.wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, f.wait, errors.New("it was waited for as long as --wait says"))
@@ -128,7 +131,7 @@ func (f *reassignFlags) run(a *app, ctx context.Context, admin *kadm.Client) err
 		bar.Set(int64(len(moves) - left))
 	})
 	bar.Finish()
-	return errors.Join(r.print(a), started, waited)
+	return errors.Join(r.print(a), refused, waited)
 }
 
 // plan makes the moves that the flags mean.
@@ -171,7 +174,7 @@ func (f *reassignFlags) plan(ctx context.Context, admin *kadm.Client) ([]reassig
 func (f *reassignFlags) nodes(brokers kadm.BrokerDetails) ([]reassignment.Node, error) {
 	var nodes []reassignment.Node
 	for _, b := range brokers {
-		if slices.Contains(f.away, b.NodeID) || len(f.to) > 0 && !slices.Contains(f.to, b.NodeID) {
+		if slices.Contains(f.away, int(b.NodeID)) || len(f.to) > 0 && !slices.Contains(f.to, int(b.NodeID)) {
 			continue
 		}
 		n := reassignment.Node{ID: b.NodeID}
@@ -181,7 +184,7 @@ func (f *reassignFlags) nodes(brokers kadm.BrokerDetails) ([]reassignment.Node, 
 		nodes = append(nodes, n)
 	}
 	for _, id := range f.to {
-		if !slices.ContainsFunc(nodes, func(n reassignment.Node) bool { return n.ID == id }) {
+		if !slices.ContainsFunc(nodes, func(n reassignment.Node) bool { return int(n.ID) == id }) {
 			return nil, fmt.Errorf("node %d does not live; mortise cluster status shows who does", id)
 		}
 	}
@@ -230,9 +233,11 @@ func (f *reassignFlags) pending(a *app, ctx context.Context, admin *kadm.Client)
 		pending = slices.DeleteFunc(pending, func(p reassignment.Pending) bool { return !slices.Contains(f.topics, p.Topic) })
 	}
 	if f.cancel && len(pending) > 0 {
-		err = reassignment.Cancel(ctx, admin, pending)
+		if err := reassignment.Cancel(ctx, admin, pending); err != nil {
+			return err
+		}
 	}
-	return cmp.Or(err, a.printer().Value(pending, func(w writer) error {
+	return a.printer().Value(pending, func(w writer) error {
 		switch {
 		case len(pending) == 0:
 			fmt.Fprintln(w, "nothing is being moved")
@@ -246,5 +251,5 @@ func (f *reassignFlags) pending(a *app, ctx context.Context, admin *kadm.Client)
 			rows = append(rows, []string{p.Topic, fmt.Sprint(p.Partition), ids(p.Replicas), dash(ids(p.Adding)), dash(ids(p.Removing))})
 		}
 		return output.Table(w, []string{"TOPIC", "PARTITION", "REPLICAS", "ADDING", "REMOVING"}, rows)
-	}))
+	})
 }

@@ -75,7 +75,7 @@ status. mortise serve --config FOLDER/node-2/mortise.yaml starts it again.`,
 	}
 	c.Flags().IntVarP(&f.nodes, "nodes", "n", 3, "how many nodes")
 	c.Flags().StringVar(&f.dir, "data", "", "the folder for all nodes; without it one that is removed at the end")
-	c.Flags().IntVar(&f.base, "base-port", 9092, "the port of node 1 for clients; node i has the i-1st after it")
+	c.Flags().IntVar(&f.base, "base-port", 9092, "the port of node 1 for clients; those of the others follow it")
 	c.Flags().StringArrayVar(&f.defaults, "default", nil, "a broker key of Kafka for all nodes, KEY=VALUE; may be given again")
 	return c
 }

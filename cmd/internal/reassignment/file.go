@@ -82,12 +82,3 @@ func (p *filePartition) check() error {
 	}
 	return nil
 }
-
-// WriteFile is a plan as Kafka's own tool takes it.
-func WriteFile(moves []Move) ([]byte, error) {
-	f := file{Version: fileVersion, Partitions: []filePartition{}}
-	for _, m := range moves {
-		f.Partitions = append(f.Partitions, filePartition{Topic: m.Topic, Partition: &m.Partition, Replicas: m.To})
-	}
-	return json.Marshal(f)
-}

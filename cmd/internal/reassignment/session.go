@@ -43,8 +43,9 @@ func Partitions(ctx context.Context, admin *kadm.Client) ([]Partition, error) {
 	return all, nil
 }
 
-// Start has a cluster begin the moves. Each error names its partition; the others began.
-func Start(ctx context.Context, admin *kadm.Client, moves []Move) error {
+// Start has a cluster begin the moves, and gives those that it began. Each error names
+// the partition of another.
+func Start(ctx context.Context, admin *kadm.Client, moves []Move) (began []Move, err error) {
 	return alter(ctx, admin, moves, func(m *Move) []int32 { return m.To })
 }
 
@@ -55,11 +56,13 @@ func Cancel(ctx context.Context, admin *kadm.Client, pending []Pending) error {
 	for _, p := range pending {
 		moves = append(moves, Move{Topic: p.Topic, Partition: p.Partition})
 	}
-	return alter(ctx, admin, moves, func(*Move) []int32 { return nil })
+	_, err := alter(ctx, admin, moves, func(*Move) []int32 { return nil })
+	return err
 }
 
-// alter sends moves, asksMax in each request; to is nil to cancel one.
-func alter(ctx context.Context, admin *kadm.Client, moves []Move, to func(*Move) []int32) error {
+// alter sends moves, asksMax in each request, and gives those that were taken; to is nil
+// to cancel one.
+func alter(ctx context.Context, admin *kadm.Client, moves []Move, to func(*Move) []int32) (taken []Move, err error) {
 	var errs []error
 	for some := range slices.Chunk(moves, asksMax) {
 		var q kadm.AlterPartitionAssignmentsReq
@@ -68,16 +71,27 @@ func alter(ctx context.Context, admin *kadm.Client, moves []Move, to func(*Move)
 		}
 		answers, err := admin.AlterPartitionAssignments(ctx, q)
 		if err != nil {
-			return errors.Join(append(errs, err)...)
+			return taken, errors.Join(append(errs, err)...)
 		}
-		for _, a := range answers.Sorted() {
-			if a.Err == nil || errors.Is(a.Err, kerr.NoReassignmentInProgress) {
-				continue
-			}
-			errs = append(errs, fmt.Errorf("%s-%d: %w", a.Topic, a.Partition, told(a.Err, a.ErrMessage)))
+		some, refused := sorted(some, answers)
+		taken, errs = append(taken, some...), append(errs, refused...)
+	}
+	return taken, errors.Join(errs...)
+}
+
+// sorted sorts moves by the answers: those that were taken, and why the others were not.
+func sorted(moves []Move, answers kadm.AlterPartitionAssignmentsResponses) (taken []Move, refused []error) {
+	for _, m := range moves {
+		switch a, ok := answers[m.Topic][m.Partition]; {
+		case !ok:
+			refused = append(refused, fmt.Errorf("%s-%d: the answer does not tell of it", m.Topic, m.Partition))
+		case a.Err == nil || errors.Is(a.Err, kerr.NoReassignmentInProgress):
+			taken = append(taken, m)
+		default:
+			refused = append(refused, fmt.Errorf("%s-%d: %w", m.Topic, m.Partition, told(a.Err, a.ErrMessage)))
 		}
 	}
-	return errors.Join(errs...)
+	return taken, refused
 }
 
 // told is an error with the words of the broker.
