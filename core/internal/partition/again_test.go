@@ -39,3 +39,29 @@ func TestLeaderAgainForgetsItsFollowers(t *testing.T) {
 		t.Fatalf("committed up to %d, answered %v, want 1 and no error", hw, w.errs)
 	}
 }
+
+// TestAnswerBeforeItsImage: the image of an earlier change, which is looked at while the
+// answer to a later one comes, forgets neither who is in sync by that answer nor what is
+// asked for since.
+func TestAnswerBeforeItsImage(t *testing.T) {
+	c := newCopies(t, nil)
+	c.elect(1, 1)
+	c.append(1)
+	c.catchUp(2)
+	late := []Role{*c.at(1).Role()} // what images have
+	c.decide()
+	late = append(late, *c.at(1).Role())
+	c.catchUp(3)
+	for _, r := range late {
+		if _, taken := c.at(1).take(&r, false); taken {
+			t.Fatalf("partition epoch %d is taken after %d", r.PartitionEpoch, c.state.PartitionEpoch)
+		}
+	}
+	c.append(1)
+	c.catchUp(2)
+	c.expect(1, 4, 2) // both the one who has joined and the one who is asked for hold it
+	c.decide()
+	c.expect(1, 4, 2)
+	c.catchUp(3)
+	c.expect(1, 4, 4)
+}

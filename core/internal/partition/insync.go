@@ -19,7 +19,7 @@ func (p *Partition) CheckISR(now time.Time) {
 	}
 	p.mu.Lock()
 	role := p.role.Load()
-	if p.followers == nil || p.parts.ProposeISR == nil {
+	if !role.Leading || p.followers == nil || p.parts.ProposeISR == nil { // it may be about to lead anew
 		p.mu.Unlock()
 		return
 	}

@@ -34,9 +34,13 @@ func (r *Role) underMin(minInSync int) bool {
 	return len(r.ISR) < min(minInSync, max(len(r.Replicas), 1))
 }
 
-// sameAs reports whether another role says nothing new.
-func (r *Role) sameAs(o *Role) bool {
-	return r.Epoch == o.Epoch && r.PartitionEpoch == o.PartitionEpoch && r.Leading == o.Leading && r.Leader == o.Leader
+// isNewsTo reports whether a role is neither the same as the present one nor older,
+// within its leader epoch.
+func (r *Role) isNewsTo(o *Role) bool {
+	if r.Epoch == o.Epoch && r.PartitionEpoch <= o.PartitionEpoch {
+		return r.PartitionEpoch == o.PartitionEpoch && (r.Leading != o.Leading || r.Leader != o.Leader)
+	}
+	return true
 }
 
 // Role is the present role; its zero epoch means none yet. It costs one atomic
@@ -62,7 +66,7 @@ func (p *Partition) SetRole(r Role) error {
 	if r.Epoch < old.Epoch {
 		panic(fmt.Sprintf("BUG: %s: leader epoch goes back from %d to %d", p.tp, old.Epoch, r.Epoch))
 	}
-	if r.sameAs(old) || r.Epoch == old.Epoch && r.PartitionEpoch < old.PartitionEpoch {
+	if !r.isNewsTo(old) {
 		return nil
 	}
 	r.start, r.written = old.start, old.written
@@ -72,14 +76,10 @@ func (p *Partition) SetRole(r Role) error {
 			return err
 		}
 	}
-	p.mu.Lock()
-	p.followers = p.view(&r, begins)
-	if r.Leading && !begins {
-		p.count(old, &r)
+	n, taken := p.take(&r, begins)
+	if !taken {
+		return nil
 	}
-	p.role.Store(&r)
-	n := p.advance(&r)
-	p.mu.Unlock()
 	if !r.Leading {
 		p.dropEmptyEpochs()
 	}
@@ -90,6 +90,24 @@ func (p *Partition) SetRole(r Role) error {
 		p.purgatory.Nudge(&p.replicaWaiters)
 	}
 	return nil
+}
+
+// take puts a role in force, unless an answer to this leader brought a later one while it
+// was looked at: that one says who is in sync, and must not be forgotten again. It
+// returns what advance does.
+func (p *Partition) take(r *Role, begins bool) (visible int64, taken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	is := p.role.Load()
+	if !r.isNewsTo(is) {
+		return 0, false
+	}
+	p.followers = p.view(r, begins)
+	if r.Leading && !begins {
+		p.count(is, r)
+	}
+	p.role.Store(r)
+	return p.advance(r), true
 }
 
 // dropEmptyEpochs makes the log of a follower end with the epoch of its last record.
