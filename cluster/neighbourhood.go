@@ -131,7 +131,8 @@ func (h *neighbourhood) ping(ctx context.Context, id kafka.BrokerID) error {
 // node.
 func (h *neighbourhood) registered(b *broker.Broker) error {
 	h.beater = controller.Beat(controller.BeaterOptions{ID: h.id, Interval: milliseconds(h.keys.HeartbeatIntervalMS),
-		Epoch: h.session.Epoch, Applied: func() uint64 { return h.group.Image().Index }, Log: h.log,
+		Epoch:   func() kafka.BrokerEpoch { return h.session.Epoch(h.group.Image(), b.Registered) },
+		Applied: func() uint64 { return h.group.Image().Index }, Log: h.log,
 		Register: func(ctx context.Context) error { return h.session.Again(ctx, b.Registered) },
 		Send: func(ctx context.Context, body []byte) ([]byte, error) {
 			return h.group.CallLeader(ctx, peer.KindHeartbeat, body)

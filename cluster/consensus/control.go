@@ -135,7 +135,10 @@ func (g *Group) AllocateProducerIDs(ctx context.Context) (meta.ProducerIDBlock, 
 func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.BrokerEpoch, error) {
 	c := &metadata.RegisterBroker{ID: b.ID, Rack: b.Rack, LogDirs: b.LogDirs,
 		CleanShutdown: b.CleanShutdown, ProducerIDs: b.ProducerIDs, Peer: b.Peer, PreviousEpoch: b.PreviousEpoch,
-		MinISR: b.MinISR, Unclean: b.Unclean, Attempt: rand.Uint64()}
+		MinISR: b.MinISR, Unclean: b.Unclean, Attempt: b.Attempt}
+	if c.Attempt == 0 {
+		c.Attempt = rand.Uint64()
+	}
 	for _, l := range b.LaterEpochs {
 		c.LaterEpochs = append(c.LaterEpochs, metadata.LogEpoch(l))
 	}

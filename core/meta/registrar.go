@@ -35,7 +35,7 @@ type Registration struct {
 	PreviousEpoch kafka.BrokerEpoch
 
 	// Attempt is a random number: a registration that was sent again, because nobody
-	// knew what became of it, has the same. 0: none. Control makes it.
+	// knew what became of it, has the same. 0: Registrar makes one.
 	Attempt uint64
 	// MinISR and Unclean are min.insync.replicas and unclean.leader.election.enable of
 	// its settings file. They stay as long as the registration.
