@@ -89,7 +89,7 @@ func (b *Broker) authorize() {
 	chain := slices.Clone(o.Security.Authorizers)
 	for _, name := range o.Security.Plugins {
 		a, _ := b.plugins.host.Authorizer(name)
-		chain = append(chain, Authorizer{Name: name, Authorizer: a, Has: a.Has})
+		chain = append(chain, Authorizer{Name: name, Authorizer: a, Has: a.Has, Bounded: true})
 	}
 	if len(chain) == 0 {
 		return

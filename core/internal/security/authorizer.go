@@ -28,6 +28,9 @@ type Link struct {
 	// Has says whether the plugin in service at this moment has a feature. It is asked
 	// for every decision.
 	Has func(feature string) bool
+	// Bounded says that the Authorizer ends each question by itself, as that of a plugin
+	// does after the timeout of its entry.
+	Bounded bool
 }
 
 // AuthorizerOptions make an Authorizer. Chain, SuperUser and Clock are required.
@@ -36,14 +39,14 @@ type AuthorizerOptions struct {
 	Chain []Link
 	// SuperUser says that a principal may do everything (super.users).
 	SuperUser func(principal string) bool
-	// Timeout bounds one question; 0: defaultTimeout.
+	// Timeout bounds one question of a Link that is not Bounded; 0: defaultTimeout.
 	Timeout time.Duration
 	Clock   clock.Clock
 	Log     *slog.Logger      // nil: nothing is logged
 	Metrics *metrics.Registry // nil: a private one
 }
 
-// defaultTimeout is longer than the supervisor of plugins waits for an answer.
+// defaultTimeout is for an authorizer that has no deadline of its own.
 const defaultTimeout = time.Second
 
 // Authorizer says what clients may do. It is safe for concurrent use.

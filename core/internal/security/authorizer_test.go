@@ -23,6 +23,7 @@ type policyStub struct {
 	actions  int
 	err      error
 	ttl      time.Duration
+	takes    time.Duration // one question
 	verdicts map[string]auth.Verdict
 	news     chan auth.Event // closed: the watching ends
 	rules    []auth.Rule
@@ -39,7 +40,14 @@ func (s *policyStub) set(f func()) {
 	f()
 }
 
-func (s *policyStub) Authorize(_ context.Context, _ *auth.Client, actions []auth.Action, out []auth.Decision) error {
+func (s *policyStub) Authorize(ctx context.Context, _ *auth.Client, actions []auth.Action, out []auth.Decision) error {
+	if s.takes > 0 {
+		select {
+		case <-time.After(s.takes):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -129,6 +137,20 @@ func TestChain(t *testing.T) {
 		first.set(func() { first.err = errors.New("down") })
 		if got := a.read(client("bob"), "a"); got != Unknown {
 			t.Errorf("without an answer of the first: %d, want unknown, whatever the second says", got)
+		}
+	})
+}
+
+// An authorizer that ends questions by itself is waited for, others for a second.
+func TestQuestionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for bounded, want := range map[bool]Answer{true: Yes, false: Unknown} {
+			s := newStub(map[string]auth.Verdict{"a": auth.Allow})
+			s.takes = 3 * time.Second
+			a := chainOf(t, Link{Name: "slow", Authorizer: s, Has: features(), Bounded: bounded})
+			if got := a.read(client("alice"), "a"); got != want {
+				t.Errorf("bounded %t: %d after %v, want %d", bounded, got, s.takes, want)
+			}
 		}
 	})
 }

@@ -14,6 +14,13 @@
 // users and anonymous clients are decided here; a plugin that gives somebody one of
 // these names is not believed.
 //
+// Kafka answers UNKNOWN_SERVER_ERROR to the whole request when its authorizer throws,
+// and most clients give up on that; a connection that closes is a broken network to all
+// of them. It costs the client whose question had no answer its other requests on that
+// connection too. No other client loses anything: who is decided from memory, by rules
+// that were pushed or as a super user is not asked about. Nobody is let in before the
+// authorizers of the chain can decide (Await).
+//
 // # What is remembered
 //
 // Accepted credentials: as an HMAC under a key of this process, at most

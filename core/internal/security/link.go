@@ -25,6 +25,8 @@ type link struct {
 	changed chan struct{}               // stored is another one
 	given   chan struct{}               // closed once it has taken some, or wants none
 	lawful  func()                      // closes given
+	told    chan struct{}               // closed at the first news
+	tell    func()                      // closes told
 
 	mu      sync.Mutex
 	taken   uint64         // epoch of the rules that it goes by; guarded by mu
@@ -42,8 +44,8 @@ type policy struct {
 }
 
 func newLink(a *Authorizer, l Link) *link {
-	k := &link{Link: l, a: a, memory: newDecisions(), changed: make(chan struct{}, 1), given: make(chan struct{}), took: make(chan struct{})}
-	k.lawful = sync.OnceFunc(func() { close(k.given) })
+	k := &link{Link: l, a: a, memory: newDecisions(), changed: make(chan struct{}, 1), given: make(chan struct{}), told: make(chan struct{}), took: make(chan struct{})}
+	k.lawful, k.tell = sync.OnceFunc(func() { close(k.given) }), sync.OnceFunc(func() { close(k.told) })
 	k.policy.Store(&policy{first: true, lost: a.opt.Clock.Now()})
 	return k
 }
@@ -107,9 +109,17 @@ func (l *link) ask(who *auth.Client, k decisionKey, p *policy) (auth.Verdict, bo
 	return answer.(auth.Verdict), true
 }
 
+// deadline is the end of one question.
+func (l *link) deadline() (context.Context, context.CancelFunc) {
+	if l.Bounded {
+		return context.WithCancel(l.a.ctx)
+	}
+	return context.WithTimeout(l.a.ctx, l.a.opt.Timeout)
+}
+
 // question asks the plugin once.
 func (l *link) question(who *auth.Client, actions []auth.Action) ([]auth.Decision, error) {
-	ctx, stop := context.WithTimeout(l.a.ctx, l.a.opt.Timeout)
+	ctx, stop := l.deadline()
 	defer stop()
 	l.a.m.asked.Add(1)
 	out := make([]auth.Decision, len(actions))
@@ -150,7 +160,7 @@ func (l *link) decideByType(c *wire.ConnInfo, i *wire.Identity, key int16, op au
 		}
 		return m.DecideByResourceType(&who, op, t), true
 	}
-	ctx, stop := context.WithTimeout(l.a.ctx, l.a.opt.Timeout)
+	ctx, stop := l.deadline()
 	defer stop()
 	l.a.m.asked.Add(1)
 	d, err := l.Authorizer.AuthorizeByResourceType(ctx, &who, op, t)

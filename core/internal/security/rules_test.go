@@ -76,6 +76,26 @@ func TestPushedRulesThatDeny(t *testing.T) {
 	})
 }
 
+// Clients are let in when rules that are pushed have come: before, every question would
+// cost its client the connection.
+func TestPushedRulesAreAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStub(nil)
+		s.noStore = true
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features(auth.FeaturePush)})
+		a.SetRules(1, nil)
+		short, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if a.Await(short) {
+			t.Error("nobody waits for the first rules")
+		}
+		s.news <- auth.Event{Epoch: 1, Rules: []auth.Rule{}}
+		if !a.Await(t.Context()) || a.read(client("alice"), "a") != No {
+			t.Error("after the first rules nothing is known")
+		}
+	})
+}
+
 func TestStoredRulesReachThePluginInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStub(nil)

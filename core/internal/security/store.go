@@ -120,12 +120,21 @@ func (a *Authorizer) WaitRules(ctx context.Context, epoch uint64) bool {
 	return true
 }
 
-// Await waits until every authorizer of the chain has taken the rules that SetRules
-// gave, or says that it wants none; false: ctx ended before.
+// Await waits until every authorizer of the chain can decide: it has taken the rules
+// that SetRules gave, or says that it wants none, and one that pushes rules has told its
+// first; false: ctx ended before.
 func (a *Authorizer) Await(ctx context.Context) bool {
 	for _, l := range a.chain {
 		select {
 		case <-l.given:
+		case <-ctx.Done():
+			return false
+		}
+		if !l.Has(auth.FeaturePush) {
+			continue
+		}
+		select {
+		case <-l.told:
 		case <-ctx.Done():
 			return false
 		}

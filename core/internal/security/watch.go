@@ -81,6 +81,9 @@ func (l *link) hear(e auth.Event, first bool) error {
 		}
 		p.said, p.lost, p.first = e.Epoch, time.Time{}, false
 	})
+	if pushed != nil || !l.Has(auth.FeaturePush) {
+		l.tell()
+	}
 	return nil
 }
 
