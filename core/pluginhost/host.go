@@ -185,7 +185,8 @@ func (h *Host) find(name string) (*slot, error) {
 }
 
 // Restart replaces what serves with a new generation of the same entry, without a
-// lost call, or starts an entry that was given up on.
+// lost call. An entry that does not serve as it says is tried again: one that was given
+// up on, and one whose upgrade did not get into service or was taken back.
 func (h *Host) Restart(ctx context.Context, name string) error {
 	s, err := h.find(name)
 	if err != nil {

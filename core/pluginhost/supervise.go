@@ -219,15 +219,16 @@ func (s *slot) disable() {
 	s.say(Disabled, "")
 }
 
-// renew replaces what serves with a new generation of the same entry, or starts what
-// is given up on: an operator's restart.
+// renew replaces what serves with a new generation of the same entry, or tries again
+// what is wanted, if that does not serve: an operator's restart.
 func (s *slot) renew() error {
 	s.budget = budget{}
 	old := s.current.Load()
-	if old == nil || old.dead() {
-		if s.desired == nil || !s.desired.Enabled {
-			return fmt.Errorf("%s is not enabled: %w", s.name, ErrUnavailable)
-		}
+	nobody := old == nil || old.dead()
+	switch {
+	case nobody && (s.desired == nil || !s.desired.Enabled):
+		return fmt.Errorf("%s is not enabled: %w", s.name, ErrUnavailable)
+	case nobody || s.outcome != nil:
 		s.outcome = s.upgrade(s.desired)
 		return s.outcome
 	}

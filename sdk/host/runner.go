@@ -22,12 +22,6 @@ import (
 // gone: a process that left the group may hold the pipe open for ever.
 const pipeGrace = 200 * time.Millisecond
 
-// exitGrace is how long an error about a start waits for the exit status.
-const exitGrace = time.Second
-
-// tailBytes bounds how much of the last output an error about the start shows.
-const tailBytes = 2 << 10
-
 // process runs one program for go-plugin. It exists because go-plugin's own runner
 // leaves orphans, kills one process only, hands over the broker's environment and
 // standard input, dials whatever address the process prints, and parses its log
@@ -176,122 +170,11 @@ func (r *process) confine() error {
 	return nil
 }
 
-// readOutput checks the first line, hands it to go-plugin, and reads the rest.
-func (r *process) readOutput(out io.Reader) {
-	first := true
-	eachLine(out, func(line []byte) {
-		if !first {
-			r.log(line)
-			return
-		}
-		first = false
-		parsed, err := handshake.Parse(string(line), r.dir)
-		if err == nil {
-			err = isSocket(parsed.Socket)
-		}
-		if err != nil {
-			r.blame(err)
-			r.line.CloseWithError(io.EOF)
-			return
-		}
-		r.mu.Lock()
-		r.socket = parsed.Socket
-		r.mu.Unlock()
-		_, _ = io.WriteString(r.line, parsed.String()+"\n") // go-plugin may have given up
-	})
-}
-
-// isSocket says whether the path is a socket, not a link to one.
-func isSocket(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode().Type() != os.ModeSocket {
-		return fmt.Errorf("%w: %s is none", handshake.ErrAddress, path)
-	}
-	return nil
-}
-
-// log hands one line of output over.
-func (r *process) log(line []byte) {
-	line = clean(line)
-	r.mu.Lock()
-	if r.socket == "" && r.tail.Len()+len(line) < tailBytes {
-		r.tail.Write(line)
-		r.tail.WriteByte('\n')
-	}
-	r.mu.Unlock()
-	if r.command.Stderr == nil {
-		return
-	}
-	r.stderrLock.Lock()
-	defer r.stderrLock.Unlock()
-	r.command.Stderr(line)
-}
-
-// blame remembers why the start is no good; the first reason counts.
-func (r *process) blame(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.fault == nil {
-		r.fault = err
-	}
-}
-
-// awaitReason waits a little for the exit status of a process that closed its standard
-// output without a handshake: it says more than that.
-func (r *process) awaitReason(ctx context.Context) {
-	r.mu.Lock()
-	known := r.fault != nil || r.socket != "" || r.pid == 0
-	r.mu.Unlock()
-	if known {
-		return
-	}
-	select {
-	case <-r.exited:
-	case <-ctx.Done():
-	case <-time.After(exitGrace):
-	}
-}
-
-// explain is why the start is no good, when go-plugin says err.
-func (r *process) explain(err error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		err = fmt.Errorf("not ready in time: %w", err)
-	case r.fault != nil:
-		err = r.fault
-	case r.pid != 0 && r.socket == "" && r.hasExited():
-		err = fmt.Errorf("it ended before the handshake (%w)", endOf(r.wait))
-	}
-	if tail := strings.TrimSpace(r.tail.String()); tail != "" {
-		return fmt.Errorf("%w; its output: %s", err, tail)
-	}
-	return err
-}
-
-func (r *process) hasExited() bool {
-	select {
-	case <-r.exited:
-		return true
-	default:
-		return false
-	}
-}
-
 // begun says whether the process runs, ran, or is about to.
 func (r *process) begun() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.owned
-}
-
-// endOf is how a process ended.
-func endOf(wait error) error {
-	if wait == nil {
-		return errors.New("exit status 0")
-	}
-	return wait
 }
 
 // kill kills the process and its group, now or as soon as it runs.
