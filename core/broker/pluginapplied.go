@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/mortisemq/mortise/core/internal/admin"
@@ -41,6 +42,18 @@ func (a *applied) outcome(name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.outcomes[name]
+}
+
+// refused says whether any entry was wrong, of which the supervisor knows nothing.
+func (a *applied) refused() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, err := range a.outcomes {
+		if errors.Is(err, pluginhost.ErrSpec) {
+			return true
+		}
+	}
+	return false
 }
 
 // outcome says why an entry did not get into service when it was applied.

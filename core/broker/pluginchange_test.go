@@ -130,6 +130,14 @@ func TestAnEntryThatNobodyCanRead(t *testing.T) {
 	if status, _, why := change(t, b, "bad", "enable", `{}`); status != 400 || !strings.Contains(why, "kind") {
 		t.Errorf("enabled: %d %q", status, why)
 	}
+	// Which is answered when the broker has carried out all of the catalogue.
+	if status, _, why := change(t, b, "good", "install", `{"entry": {"kind": "retention", "builtin": "oldest"}}`); status != 200 || why != "" {
+		t.Fatalf("%d %s", status, why)
+	}
+	_, h := health(t, b)
+	if len(h.Problems) != 1 || h.Problems[0].Kind != "plugin-not-as-wanted" || !strings.Contains(h.Problems[0].What, "plugin bad is stopped") {
+		t.Errorf("%+v, want the entry among the problems", h.Problems)
+	}
 	if status, body := page(t, b, "/v1/plugins/bad"); status != 200 || !strings.Contains(body, `"from": "cluster"`) {
 		t.Errorf("%d %s", status, body)
 	}

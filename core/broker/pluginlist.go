@@ -62,8 +62,9 @@ func (b *Broker) pluginDesk() admin.Plugins {
 
 // List implements admin.Plugins.
 func (p *plugins) List() admin.PluginList {
+	applied, _ := p.applied.now() // before the statuses: they are of this change or a later one
 	list := admin.PluginList{ClusterID: p.b.image().ClusterID, Broker: int32(p.b.options.NodeID),
-		Platform: pluginhost.Platform(), Plugins: []admin.Plugin{}, Builtins: p.host.Builtins()}
+		Platform: pluginhost.Platform(), Applied: applied, Plugins: []admin.Plugin{}, Builtins: p.host.Builtins()}
 	statuses := map[string]pluginhost.Status{}
 	for _, s := range p.host.Status() {
 		statuses[s.Name] = s
@@ -161,65 +162,4 @@ func (u *uses) of(kind plugin.Kind, name string) []string {
 		places = append(places, fmt.Sprintf("topic %s and %d more", u.one[who], n-1))
 	}
 	return places
-}
-
-// health tells who waits for a plugin that does not serve.
-func (p *plugins) health(h *admin.Health) {
-	u := p.uses()
-	var list *admin.PluginList
-	for _, who := range u.order {
-		if p.serves(who) {
-			continue
-		}
-		if list == nil {
-			all := p.List()
-			list = &all
-		}
-		why := "no entry has this name"
-		for i := range list.Plugins {
-			if one := &list.Plugins[i]; one.Name == who.name {
-				why = string(one.State)
-				if one.Kind != who.kind {
-					why = "the entry of this name is of the kind " + string(one.Kind)
-				} else if one.Reason != "" {
-					why += ": " + one.Reason
-				}
-			}
-		}
-		h.Add("plugin-not-serving", fmt.Sprintf("%s: the %s %s does not serve (%s)", strings.Join(u.of(who.kind, who.name), ", "), who.kind, who.name, why),
-			closed(who.kind)+" until it does; `mortise plugin describe "+who.name+"` and `mortise plugin logs "+who.name+"` tell more")
-	}
-}
-
-// serves says whether somebody of that kind and name answers.
-func (p *plugins) serves(who use) bool {
-	var generation uint64
-	switch who.kind {
-	case plugin.Authenticator:
-		a, _ := p.host.Authenticator(who.name)
-		generation = a.Generation()
-	case plugin.Authorizer:
-		a, _ := p.host.Authorizer(who.name)
-		generation = a.Generation()
-	case plugin.Partitioner:
-		a, _ := p.host.Partitioner(who.name)
-		generation = a.Generation()
-	case plugin.Retention:
-		a, _ := p.host.Retention(who.name)
-		generation = a.Generation()
-	}
-	return generation != 0
-}
-
-// closed says what does not work without a plugin of a kind.
-func closed(kind plugin.Kind) string {
-	switch kind {
-	case plugin.Authenticator:
-		return "nobody can log in there"
-	case plugin.Authorizer:
-		return "only super users may do anything"
-	case plugin.Retention:
-		return "nothing is deleted there"
-	}
-	return "nothing is checked there"
 }

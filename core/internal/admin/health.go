@@ -35,7 +35,7 @@ type LogDir struct {
 
 // Problem is one thing that is wrong, and what to do about it.
 type Problem struct {
-	Kind   string `json:"kind"` // not-ready, log-dir-offline, disk-full, offline-partition, under-replicated, under-min-isr, no-leader, no-controller, fenced, failed-cleaning, plugin-not-serving
+	Kind   string `json:"kind"` // not-ready, log-dir-offline, disk-full, offline-partition, under-replicated, under-min-isr, no-leader, no-controller, fenced, failed-cleaning, plugin-not-serving, plugin-not-as-wanted
 	What   string `json:"what"`
 	Advice string `json:"advice"`
 }

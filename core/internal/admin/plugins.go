@@ -86,6 +86,9 @@ type PluginList struct {
 	ClusterID string `json:"cluster_id"`
 	Broker    int32  `json:"broker"`
 	Platform  string `json:"platform"` // whose digests count here: linux/amd64
+	// Applied is the last change of the cluster's catalogue that this broker has carried
+	// out: an entry with a greater Changed is on its way.
+	Applied uint64 `json:"applied"`
 	// TokenFile has the token that changes need, on the broker's disk.
 	TokenFile string               `json:"token_file,omitempty"`
 	Plugins   []Plugin             `json:"plugins"`
