@@ -72,7 +72,7 @@ func (h *neighbourhood) Drain(ctx context.Context, id kafka.BrokerID, epoch kafk
 
 // Undrain implements broker.Neighbours.
 func (h *neighbourhood) Undrain(ctx context.Context, id kafka.BrokerID, epoch kafka.BrokerEpoch) error {
-	return h.decide(ctx, &metadata.UnfenceBroker{ID: id, Epoch: epoch})
+	return h.decide(ctx, &metadata.UnfenceBroker{ID: id, Epoch: epoch, Drained: true})
 }
 
 // decide has a command decided whose only result is an error.

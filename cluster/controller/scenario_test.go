@@ -130,6 +130,11 @@ func (s *stage) run(words []string) {
 			b, _ := s.image.Broker(id)
 			s.apply(&metadata.BeginShutdown{ID: id, Epoch: b.Epoch})
 		}
+	case "undrain":
+		for _, id := range ids {
+			b, _ := s.image.Broker(id)
+			s.apply(&metadata.UnfenceBroker{ID: id, Epoch: b.Epoch, Drained: true})
+		}
 	case "stop": // heartbeats say that they want to stop
 		set(s.stops, ids, true)
 	case "deaf", "hear": // pings are not answered, or are

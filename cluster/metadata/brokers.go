@@ -23,7 +23,13 @@ func (m *machine) fenceBroker(c *FenceBroker) (err *kafka.Error) {
 }
 
 func (m *machine) unfenceBroker(c *UnfenceBroker) (err *kafka.Error) {
-	m.drafted(func(d *meta.Draft) { err = d.Unfence(c.ID, c.Epoch) })
+	m.drafted(func(d *meta.Draft) {
+		if c.Drained {
+			err = d.EndShutdown(c.ID, c.Epoch)
+		} else {
+			err = d.Unfence(c.ID, c.Epoch)
+		}
+	})
 	return err
 }
 

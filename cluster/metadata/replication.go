@@ -41,6 +41,8 @@ type FenceBroker struct {
 type UnfenceBroker struct {
 	ID    kafka.BrokerID    `cbor:"1,keyasint"`
 	Epoch kafka.BrokerEpoch `cbor:"2,keyasint"`
+	// Drained takes back a shutdown only: a broker that is fenced stays so.
+	Drained bool `cbor:"3,keyasint,omitempty"`
 }
 
 // BeginShutdown moves away what a broker has that wants to stop.

@@ -14,7 +14,7 @@ import (
 // runReplication runs the commands of scenarios about brokers and replicas; false: it
 // is none of them.
 //
-//	fence|unfence|shutdown|unregister 1 [epoch=E]   ids of brokers
+//	fence|unfence|shutdown|undrain|unregister 1 [epoch=E]   ids of brokers
 //	isr a/0 1 2@7 [from=L] [epoch=E] [le=N] [pe=N] [recovered=yes] [failed=yes]
 //	elect preferred|unclean a/0 a/1 …               no partitions: all
 //	reassign a/0 2 3 [keep=yes] / cancel a/0
@@ -23,7 +23,7 @@ import (
 // Epochs that are not given are the ones that the image has.
 func (s *stage) runReplication(w words) bool {
 	switch w.verb {
-	case "fence", "unfence", "shutdown", "unregister":
+	case "fence", "unfence", "shutdown", "undrain", "unregister":
 		for _, word := range w.plain {
 			s.say(word, s.apply(s.life(w, brokerID(word))).Err)
 		}
@@ -63,6 +63,8 @@ func (s *stage) life(w words, id kafka.BrokerID) Command {
 		return &FenceBroker{ID: id, Epoch: epoch}
 	case "unfence":
 		return &UnfenceBroker{ID: id, Epoch: epoch}
+	case "undrain":
+		return &UnfenceBroker{ID: id, Epoch: epoch, Drained: true}
 	case "shutdown":
 		return &BeginShutdown{ID: id, Epoch: epoch}
 	}

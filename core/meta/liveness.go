@@ -37,6 +37,23 @@ func (d *Draft) Unfence(id kafka.BrokerID, epoch kafka.BrokerEpoch) *kafka.Error
 	return nil
 }
 
+// EndShutdown takes back that a broker wants to stop, and nothing else: one that is
+// fenced stays so until it is heard of.
+func (d *Draft) EndShutdown(id kafka.BrokerID, epoch kafka.BrokerEpoch) *kafka.Error {
+	if err := d.checkEpoch(id, epoch); err != nil {
+		return err
+	}
+	b, _ := d.broker(id)
+	switch {
+	case !b.ShuttingDown:
+		return nil
+	case b.Fenced:
+		d.setState(id, true, false)
+		return nil
+	}
+	return d.Unfence(id, epoch)
+}
+
 // BeginShutdown takes a broker that wants to stop out of the ISRs and gives what it
 // leads to others. What nobody else can lead it keeps until it is fenced. Asked again
 // it does the same, for partitions that found other replicas meanwhile.
