@@ -245,9 +245,10 @@ func (g *Group) reach(ctx context.Context, b []byte) error {
 	return g.machine.waitFor(ctx, g.quit, binary.BigEndian.Uint64(b))
 }
 
-// Refresh implements meta.Control. What anybody was told is in the image of the leader.
+// Refresh implements meta.Control. What anybody was told is in the image of the leader,
+// who may have been replaced without knowing it yet.
 func (g *Group) Refresh(ctx context.Context) error {
-	if g.Leads() {
+	if g.Leads() && g.await(ctx, g.verify) == nil {
 		return nil
 	}
 	b, err := g.CallLeader(ctx, peer.KindCommitted, nil)

@@ -39,5 +39,14 @@ func TestRefresh(t *testing.T) {
 		if refresh() == nil {
 			t.Error("a node that reaches nobody knows everything")
 		}
+		c.heal(other)
+		c.isolate(leader)
+		g = c.nodes[leader].group
+		if !g.Leads() {
+			t.Fatal("it does not lead any more")
+		}
+		if refresh() == nil {
+			t.Error("a leader that reaches nobody knows everything")
+		}
 	})
 }
