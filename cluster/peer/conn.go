@@ -56,6 +56,7 @@ func (p *Port) track(c net.Conn, inbound bool) *conn {
 func (p *Port) dial(ctx context.Context, to target, what purpose) (*conn, error) {
 	c, err := p.options.Net.Dial(ctx, to.address)
 	if err != nil {
+		p.unheard(to)
 		return nil, fmt.Errorf("%w: node %s: %w", ErrUnreachable, to, err)
 	}
 	tracked := p.track(c, false)
@@ -63,6 +64,7 @@ func (p *Port) dial(ctx context.Context, to target, what purpose) (*conn, error)
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, ErrClosed)
 	}
 	if err := p.introduce(ctx, tracked, to, what); err != nil {
+		p.unheard(to)
 		_ = tracked.Close()
 		return nil, err
 	}

@@ -23,6 +23,7 @@ const (
 	idleTimeout    = 5 * time.Minute // without a call, until the answering end hangs up
 	writeTimeout   = 10 * time.Second
 	acceptPause    = 100 * time.Millisecond // after an error of the listener
+	heardMax       = 1024                   // nodes whose addresses are remembered
 )
 
 // Options say what a port is.
@@ -116,7 +117,8 @@ func (p *Port) Handle(kind Kind, f Handler) {
 	p.handlers[kind] = f
 }
 
-// Heard is where a node listens, by what it said when it dialled here last.
+// Heard is where a node listens, by what it said when it dialled here last, until it was
+// not found there.
 func (p *Port) Heard(id kafka.BrokerID) (address string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,10 +232,21 @@ func (p *Port) welcome(c *conn, h *hello) (*Stream, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if h.address != "" && h.cluster == w.cluster {
+	_, known := p.heard[h.from]
+	if h.address != "" && h.cluster == w.cluster && (known || len(p.heard) < heardMax) {
 		p.heard[h.from] = h.address
 	}
 	return stream, nil
+}
+
+// unheard forgets where a node was heard of: nobody answers there, and it may have moved
+// without dialling here since.
+func (p *Port) unheard(t target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.heard[t.node] == t.address {
+		delete(p.heard, t.node)
+	}
 }
 
 // check decides about a hello: a reason to refuse, or what takes the stream.

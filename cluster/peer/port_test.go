@@ -179,6 +179,44 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestAddressWithoutAnAnswerIsForgotten: where a node was heard of counts before what the
+// cluster knows, so it must not outlive the node's stay there; and strangers' addresses
+// don't fill the memory.
+func TestAddressWithoutAnAnswerIsForgotten(t *testing.T) {
+	network, a, b := pair(t)
+	call := func(from, to *Port, id kafka.BrokerID) error {
+		_, err := from.Call(t.Context(), id, to.Advertised(), KindPing, nil)
+		return err
+	}
+	third := listen(t, network, 3, "c")
+	for _, p := range []*Port{b, third} {
+		if err := call(p, a, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := call(a, b, 2); !errors.Is(err, ErrUnreachable) {
+		t.Fatal(err)
+	}
+	if where, ok := a.Heard(2); ok {
+		t.Errorf("node 2 is still at %q", where)
+	}
+	if where, _ := a.Heard(3); where != third.Advertised() {
+		t.Errorf("node 3 is at %q", where)
+	}
+	for id := kafka.BrokerID(5); len(a.heard) < heardMax; id++ {
+		a.heard[id] = "elsewhere:1"
+	}
+	if err := call(listen(t, network, 4, "c"), a, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := a.Heard(4); ok || len(a.heard) > heardMax {
+		t.Errorf("%d addresses are remembered, and %d are allowed", len(a.heard), heardMax)
+	}
+}
+
 func TestRestartedNodeIsFoundAgain(t *testing.T) {
 	network, a, b := pair(t)
 	first, err := a.Call(t.Context(), 2, b.Advertised(), KindPing, nil)
