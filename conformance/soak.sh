@@ -81,6 +81,9 @@ plugins_broken() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -
 # Nodes of a cluster are broken one after the other for 25 minutes.
 cluster_broken() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -mortise "$work/mortise" -strict -for 25m -seed "$RANDOM" -timeout 29m); }
 
+# 10,000 partitions on three nodes, idle and when a node is killed: some 4 minutes.
+cluster_large() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -run Scale -mortise "$work/mortise" -partitions 10000 -strict -timeout 29m); }
+
 # Properties with inputs that nobody has tried, a hundred times as many as in go test.
 properties() {
   cd "$here/.." || return
@@ -92,6 +95,7 @@ properties() {
 step properties properties
 step plugins-broken plugins_broken
 step cluster-broken cluster_broken
+step cluster-large cluster_large
 step kgo-large kgo_test "$records" -test.timeout 25m
 KGO_TEST_CHAOS=1 step kgo-connections-cut kgo_test "$records" "${etl[@]}"
 step kgo-broker-paused while_troubled 2 pause kgo_test "$records" "${etl[@]}"
