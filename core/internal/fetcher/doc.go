@@ -15,7 +15,9 @@
 //
 // An answer is read into one buffer; its records are appended from there, so that a
 // follower copies bytes once, to the page cache. The next request leaves as soon as
-// the last partition is appended, before anything is flushed. A request names only
+// the last partition is appended; before anything is flushed, unless topics ask for that
+// (flush.messages=1): then the disk works for all partitions of the answer at once, and
+// is waited for once. A request names only
 // what changed; building it costs what changed, not what is followed. A step with
 // records allocates nothing here.
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/wire"
 )
@@ -22,8 +23,9 @@ type Replica interface {
 	// (NoLeaderEpoch: none) and the epoch of the present role.
 	FetchState() (end kafka.Offset, lastEpoch, role kafka.LeaderEpoch)
 	// AppendAsFollower appends whole batches that were fetched under a role, maybe
-	// none, and takes over the leader's high watermark and log start.
-	AppendAsFollower(b []byte, role kafka.LeaderEpoch, leaderHW, leaderStart kafka.Offset) (end kafka.Offset, err error)
+	// none, and takes over the leader's high watermark and log start. What the disk must
+	// have before the next fetch, disk is told of.
+	AppendAsFollower(b []byte, role kafka.LeaderEpoch, leaderHW, leaderStart kafka.Offset, disk *partition.Flush) (end kafka.Offset, err error)
 	TruncateForDivergence(role, epoch kafka.LeaderEpoch, end kafka.Offset) error
 	TruncateFully(role kafka.LeaderEpoch, to kafka.Offset) error
 }
@@ -51,7 +53,7 @@ type key struct {
 }
 
 // Session is what is fetched from one leader over one connection. It belongs to one
-// goroutine, does no I/O but the partitions' own, and never waits.
+// goroutine, does no I/O but the partitions' own, and waits for nothing but their disks.
 type Session struct {
 	o     Options
 	parts map[key]*follower
@@ -61,6 +63,7 @@ type Session struct {
 	forget []key       // that the leader's session has and should not
 	asking []*follower // whose place in the leader's log is asked for
 	rests  restHeap    // that wait for their time
+	owed   []*follower // that the disk does not have yet what they appended of this answer
 
 	id     int32 // the leader's session; 0: none
 	epoch  int32 // of the next request in it; 0: a full one
@@ -123,7 +126,8 @@ type follower struct {
 	index int       // in Session.rests; -1: not there
 	at    int       // in Session.all
 
-	lag int64 // records behind the leader's high watermark; -1: not known
+	lag  int64 // records behind the leader's high watermark; -1: not known
+	disk partition.Flush
 }
 
 // NewSession makes a session that follows nothing yet.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mortisemq/mortise/core/config"
@@ -34,6 +35,7 @@ type log struct {
 	deaf       bool // takes nothing, and says nothing
 	refuse     error
 	offline    error
+	flush      func(*partition.Flush) // nil: nobody waits for the disk
 	cuts       []string
 }
 
@@ -45,7 +47,11 @@ func (l *log) FetchState() (kafka.Offset, kafka.LeaderEpoch, kafka.LeaderEpoch) 
 	return l.end, l.last, l.role
 }
 
-func (l *log) AppendAsFollower(b []byte, role kafka.LeaderEpoch, hw, start kafka.Offset) (kafka.Offset, error) {
+func (l *log) AppendAsFollower(b []byte, role kafka.LeaderEpoch, hw, start kafka.Offset, disk *partition.Flush) (kafka.Offset, error) {
+	if l.flush != nil && len(b) > 0 {
+		disk.Begin()
+		go l.flush(disk)
+	}
 	if l.refuse != nil {
 		return 0, l.refuse
 	}
@@ -562,6 +568,54 @@ func TestNothingToFollowAsksNothing(t *testing.T) {
 	s.Follow(a)
 	if q := s.fetch(); q.SessionID != 9 || q.SessionEpoch != 0 { // the old session may go
 		t.Errorf("%+v", q)
+	}
+}
+
+// TestDiskIsWaitedForOnce: an answer with several partitions costs the time of one flush,
+// and nothing is asked for before it is over.
+func TestDiskIsWaitedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logs []*log
+		var parts []part
+		for i := range int32(8) {
+			l := newLog(topicA, i)
+			l.flush = func(f *partition.Flush) {
+				time.Sleep(time.Millisecond) // fake time
+				f.Synced(nil)
+			}
+			logs, parts = append(logs, l), append(parts, part{topic: topicA, index: i, hw: 1, records: batches(0, 3, 1)})
+		}
+		s := newScript(t, logs...)
+		s.fetch()
+		begin := time.Now()
+		s.answer(9, 0, parts...)
+		if d := time.Since(begin); d != time.Millisecond {
+			t.Errorf("the disk was waited for %v, want one flush of 1 ms", d)
+		}
+		if all := asks(s.fetch()); len(all) != len(logs) || all[0].FetchOffset != 1 {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
+// TestFailedFlushIsNotFetchedOn: the leader does not hear of records that the disk may not
+// have; the other partitions of the answer go on. Nor is a damaged answer a way around.
+func TestFailedFlushIsNotFetchedOn(t *testing.T) {
+	good, bad := newLog(topicA, 0), newLog(topicA, 1)
+	good.flush = func(f *partition.Flush) { f.Synced(nil) }
+	bad.flush = func(f *partition.Flush) {
+		bad.offline = errors.New("input/output error")
+		f.Synced(bad.offline)
+	}
+	s := newScript(t, good, bad)
+	s.fetch()
+	frame := s.frameOf(9, 0, part{topic: topicA, index: 1, hw: 1, records: batches(0, 3, 1)}, part{topic: topicA, hw: 1, records: batches(0, 3, 1)})
+	if err := s.Handle(s.now, frame[:len(frame)-1]); !errors.Is(err, ErrAnswer) {
+		t.Fatalf("a damaged answer: %v", err)
+	}
+	s.Disconnected()
+	if all := asks(s.fetch()); len(all) != 1 || all[0].Index != 0 || all[0].FetchOffset != 1 || s.o.Stats.Failed.Load() != 1 {
+		t.Errorf("%+v, %d failed", all, s.o.Stats.Failed.Load())
 	}
 }
 

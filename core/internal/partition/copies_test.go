@@ -25,6 +25,7 @@ type copies struct {
 	asked  []*meta.ISRChange                    // by the leader, not answered yet
 	unfit  map[kafka.BrokerID]bool              // may not be in sync
 	epochs map[kafka.BrokerID]kafka.BrokerEpoch // of registrations
+	disk   Flush                                // that nobody waits for
 }
 
 var three = []kafka.BrokerID{1, 2, 3}
@@ -133,8 +134,15 @@ func (c *copies) pull(id kafka.BrokerID) error {
 	case out.DivergingEpoch != kafka.NoLeaderEpoch || out.DivergingEnd >= 0:
 		return p.TruncateForDivergence(q.Epoch, out.DivergingEpoch, out.DivergingEnd)
 	}
-	_, err := p.AppendAsFollower(records, q.Epoch, out.HighWatermark, out.LogStart)
+	_, err := p.takeOver(records, q.Epoch, out.HighWatermark, out.LogStart)
 	return err
+}
+
+// takeOver is what a fetcher does with an answer that has one partition.
+func (p *Partition) takeOver(b []byte, epoch kafka.LeaderEpoch, leaderHW, leaderStart kafka.Offset) (kafka.Offset, error) {
+	var disk Flush
+	end, err := p.AppendAsFollower(b, epoch, leaderHW, leaderStart, &disk)
+	return end, errors.Join(err, disk.Wait())
 }
 
 // catchUp pulls until nothing changes any more.

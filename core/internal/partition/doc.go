@@ -16,6 +16,8 @@
 // Durability: an append whose topic asks for a flush (flush.messages) is answered
 // by the group commit of its log directory; one that waits for replicas is answered by
 // whoever moves the high watermark over it. The caller hands over a Waiter and goes on.
+// A follower of such a topic waits for the disk before it fetches again, once for all
+// partitions of an answer (Flush).
 //
 // Costs: a partition that nobody uses has no goroutine, no timer and no open
 // file. Append, Fetch, ReplicaFetch and AppendAsFollower allocate nothing of their own.

@@ -28,12 +28,13 @@ func (p *Partition) FetchState() (end kafka.Offset, last, role kafka.LeaderEpoch
 //
 // Errors: ErrStaleRole when this broker does not follow in that epoch any more,
 // ErrBadAnswer when the bytes are not what a leader sends, a *kafka.Error
-// KAFKA_STORAGE_ERROR when the log can't be used. With flush.messages=1 it waits for the
-// disk, because the next fetch tells the leader what this copy has.
+// KAFKA_STORAGE_ERROR when the log can't be used. With flush.messages=1 the disk must have
+// what was appended, also before an error, before the next fetch tells the leader what
+// this copy has: disk is told when that is so, and the caller waits for it.
 //
 // Hot: per partition and answer. 0 allocs; one pass over the bytes for their checksums,
 // one write.
-func (p *Partition) AppendAsFollower(b []byte, epoch kafka.LeaderEpoch, leaderHW, leaderStart kafka.Offset) (kafka.Offset, error) {
+func (p *Partition) AppendAsFollower(b []byte, epoch kafka.LeaderEpoch, leaderHW, leaderStart kafka.Offset, disk *Flush) (kafka.Offset, error) {
 	if p.Offline() != nil {
 		return kafka.NoOffset, errStorage
 	}
@@ -42,15 +43,13 @@ func (p *Partition) AppendAsFollower(b []byte, epoch kafka.LeaderEpoch, leaderHW
 		return p.EndOffset(), err
 	}
 	h, visible, flush, err := p.follow(good, epoch, leaderHW)
+	if flush {
+		p.flush(h, disk)
+	}
 	if err != nil {
 		return p.EndOffset(), p.followFailed(h, err)
 	}
 	p.visible(visible)
-	if flush {
-		if err := p.flushed(h); err != nil {
-			return p.EndOffset(), err
-		}
-	}
 	if start := min(leaderStart, p.HighWatermark()); start > h.log.StartOffset() {
 		if err := h.deleteRecords(start); err != nil && !p.left(h, err) {
 			return p.EndOffset(), p.followFailed(h, err)
@@ -102,18 +101,15 @@ func (p *Partition) follow(good []byte, epoch kafka.LeaderEpoch, leaderHW kafka.
 	return h, p.raise(min(leaderHW, end), end), flush, err
 }
 
-// flushed waits for the disk, or with a larger flush.messages asks for a flush.
-func (p *Partition) flushed(h *home) error {
+// flush tells disk when all that is in the log is on the disk, or with a larger
+// flush.messages asks for a flush alone.
+func (p *Partition) flush(h *home, disk *Flush) {
 	if p.config.Load().Log.FlushMessages != 1 {
 		h.dir.Syncer.Flush(&h.pending)
-		return nil
+		return
 	}
-	done := make(synced, 1)
-	h.dir.Syncer.Wait(&h.pending, h.log.EndOffset(), done)
-	if err := <-done; err != nil {
-		return errStorage
-	}
-	return nil
+	disk.Begin()
+	h.dir.Syncer.Wait(&h.pending, h.log.EndOffset(), disk)
 }
 
 // followFailed turns an error of the log into one for the fetcher.

@@ -49,7 +49,7 @@ func TestAnswersThatAreNotAppended(t *testing.T) {
 		{"nothing", nil, 5, 0, nil},
 	} {
 		_, p := following(t, nil)
-		end, err := p.AppendAsFollower(x.answer, x.epoch, 1, 0)
+		end, err := p.takeOver(x.answer, x.epoch, 1, 0)
 		if end != x.end || p.EndOffset() != x.end || !errors.Is(err, x.err) {
 			t.Errorf("%s: end %d, %v; want %d, %v", x.name, end, err, x.end, x.err)
 		}
@@ -58,13 +58,13 @@ func TestAnswersThatAreNotAppended(t *testing.T) {
 		}
 	}
 	c, _ := following(t, nil)
-	if _, err := c.at(1).AppendAsFollower(sent(0, 5), 5, 0, 0); !errors.Is(err, ErrStaleRole) {
+	if _, err := c.at(1).takeOver(sent(0, 5), 5, 0, 0); !errors.Is(err, ErrStaleRole) {
 		t.Errorf("the leader appended as a follower: %v", err)
 	}
 	if err := c.at(2).Delete(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.at(2).AppendAsFollower(sent(0, 5), 5, 0, 0); !errors.Is(err, ErrStaleRole) {
+	if _, err := c.at(2).takeOver(sent(0, 5), 5, 0, 0); !errors.Is(err, ErrStaleRole) {
 		t.Errorf("appended to what is deleted: %v", err)
 	}
 }
@@ -76,7 +76,7 @@ func TestFollowerKeepsWhatItKnows(t *testing.T) {
 	hw := func(b []byte, leader, want kafka.Offset) {
 		t.Helper()
 		_, _, epoch := p.FetchState()
-		if _, err := p.AppendAsFollower(b, epoch, leader, 0); err != nil || p.HighWatermark() != want {
+		if _, err := p.takeOver(b, epoch, leader, 0); err != nil || p.HighWatermark() != want {
 			t.Fatalf("high watermark %d, %v; want %d", p.HighWatermark(), err, want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestFollowerKeepsWhatItKnows(t *testing.T) {
 // TestReadersOfAFollowerAreWoken when the high watermark moves.
 func TestReadersOfAFollowerAreWoken(t *testing.T) {
 	c, p := following(t, nil)
-	if _, err := p.AppendAsFollower(sent(0, 5), 5, 0, 0); err != nil {
+	if _, err := p.takeOver(sent(0, 5), 5, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	w := new(woken)
@@ -98,7 +98,7 @@ func TestReadersOfAFollowerAreWoken(t *testing.T) {
 	if out := c.rigs[2].purg.Park(new(purgatory.Waiter), entries, 1, time.Hour, w); out != purgatory.Parked {
 		t.Fatal(out)
 	}
-	if _, err := p.AppendAsFollower(nil, 5, 2, 0); err != nil {
+	if _, err := p.takeOver(nil, 5, 2, 0); err != nil {
 		t.Fatal(err)
 	}
 	c.rigs[2].purg.Close() // waits for the workers
@@ -110,7 +110,7 @@ func TestReadersOfAFollowerAreWoken(t *testing.T) {
 // TestFollowerWithFlushWaitsForTheDisk: its next fetch tells the leader what it has.
 func TestFollowerWithFlushWaitsForTheDisk(t *testing.T) {
 	_, p := following(t, func(c *config.Topic) { c.FlushMessages = 1 })
-	if end, err := p.AppendAsFollower(sent(0, 5), 5, 0, 0); end != 2 || err != nil || p.RecoveryPoint() != 2 {
+	if end, err := p.takeOver(sent(0, 5), 5, 0, 0); end != 2 || err != nil || p.RecoveryPoint() != 2 {
 		t.Errorf("end %d, on the disk %d, %v", end, p.RecoveryPoint(), err)
 	}
 }

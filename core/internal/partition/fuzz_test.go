@@ -22,7 +22,7 @@ func FuzzAppendAsFollower(f *testing.F) {
 		if err := p.TruncateFully(1, 0); err != nil {
 			t.Fatal(err)
 		}
-		end, _ := p.AppendAsFollower(slices.Clone(answer), 1, kafka.Offset(hw), kafka.Offset(start))
+		end, _ := p.takeOver(slices.Clone(answer), 1, kafka.Offset(hw), kafka.Offset(start))
 		if p.Offline() != nil {
 			t.Fatalf("the answer %x took the directory offline: %v", answer, p.Offline())
 		}

@@ -69,18 +69,13 @@ func (p *Partition) replace(copied *commitlog.Log, dir *logdir.Dir, rest func(fr
 // waits for that; it is over before another partition gets the folder's name.
 func (h *home) remove() (err error) {
 	h.removed.Do(func() {
-		last := make(synced, 1)
-		h.dir.Syncer.Wait(&h.pending, h.log.EndOffset(), last)
-		<-last
+		var last Flush
+		last.Begin()
+		h.dir.Syncer.Wait(&h.pending, h.log.EndOffset(), &last)
+		_ = last.Wait() // it goes away, whatever the disk says
 		h.dir.Remove(h.p.tp)
 		err = h.withReserve(h.log.Delete)
 		h.p.leaving.Store(nil)
 	})
 	return err
 }
-
-// synced is told when a flush is over.
-type synced chan error
-
-// Synced implements logdir.Waiter.
-func (s synced) Synced(err error) { s <- err }

@@ -42,7 +42,7 @@ func (c *copies) carry(id kafka.BrokerID, buf []byte) []byte {
 		buf, _ = out.Range.ReadAll(buf)
 		out.Range.Release()
 	}
-	if _, err := c.at(id).AppendAsFollower(buf, epoch, out.HighWatermark, out.LogStart); err != nil {
+	if _, err := c.at(id).AppendAsFollower(buf, epoch, out.HighWatermark, out.LogStart, &c.disk); err != nil {
 		c.t.Fatal(err)
 	}
 	return buf

@@ -61,7 +61,7 @@ func TestFollowersDiskFails(t *testing.T) {
 		f.write.Store(nil)
 		f.sync.Store(nil)
 		_, _, epoch := c.at(2).FetchState()
-		if _, err := c.at(2).AppendAsFollower(nil, epoch, 0, 0); !isStorage(err) || c.at(2).Offline() == nil {
+		if _, err := c.at(2).takeOver(nil, epoch, 0, 0); !isStorage(err) || c.at(2).Offline() == nil {
 			t.Errorf("%s, afterwards: %v", name, err)
 		}
 		if err := c.at(2).TruncateFully(epoch, 0); !isStorage(err) {

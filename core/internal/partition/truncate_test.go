@@ -132,7 +132,7 @@ func TestLeaderThatStartsLater(t *testing.T) {
 // TestStaleTruncationsAreRefused: the role they belong to is over.
 func TestStaleTruncationsAreRefused(t *testing.T) {
 	c, p := following(t, nil)
-	if _, err := p.AppendAsFollower(sent(0, 5), 5, 0, 0); err != nil {
+	if _, err := p.takeOver(sent(0, 5), 5, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	c.elect(2, 2)
