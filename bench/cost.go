@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,12 +15,13 @@ import (
 	"time"
 )
 
-// cost is what one request costs Mortise, counted from outside on a running
-// broker: allocations from /metrics, system calls by strace.
+// cost is what one request costs one node, counted from outside while it runs:
+// allocations from /metrics, waits from /proc, system calls by strace.
 type cost struct {
 	name        string
 	requests    int64
 	allocations float64 // a request
+	waits       float64 // of threads, a request
 	calls       map[string]float64
 }
 
@@ -43,65 +45,100 @@ func costLoads() []scenario {
 	}
 }
 
-// costs counts each workload twice: once undisturbed for allocations, once under
-// strace if there is one.
+// costs counts the workloads of one broker, then those of a cluster.
 func (o options) costs() ([]cost, error) {
+	o.warmMiB = warmReadMiB
 	b, _ := o.brokers()
+	b.admin = costAdmin
 	b.argv = func(dir string) []string {
-		return []string{o.mortise, "serve", "--data", dir, "--listen", b.addr, "--admin-address", costAdmin}
+		return []string{o.mortise, "serve", "--data", dir, "--listen", b.addr, "--admin-address", b.admin}
+	}
+	all, err := o.costsOf(b, costLoads())
+	if err != nil {
+		return all, err
+	}
+	more, err := o.costsOf(o.ourNodes(true), replicatedCostLoads())
+	return append(all, more...), err
+}
+
+// costsOf counts workloads on a broker, or on the leader of a cluster and one follower.
+func (o options) costsOf(b *broker, loads []scenario) ([]cost, error) {
+	loads = slices.DeleteFunc(loads, func(s scenario) bool { return !strings.Contains(s.name, o.only) })
+	if len(loads) == 0 {
+		return nil, nil
 	}
 	if err := b.fresh(); err != nil {
 		return nil, err
 	}
 	defer b.stop() //nolint:errcheck // a broker that is gone has shown it already
-	o.warmMiB = warmReadMiB
 	if err := o.warm(b); err != nil {
 		return nil, err
 	}
-	var out []cost
-	for _, s := range costLoads() {
-		c, err := o.cost(b, s)
+	var all []cost
+	for _, s := range loads {
+		of, err := o.cost(b, s)
 		if err != nil {
-			return out, fmt.Errorf("%s: %w", s.name, err)
+			return all, fmt.Errorf("%s: %w", s.name, err)
 		}
-		out = append(out, c)
+		all = append(all, of...)
 	}
-	return out, nil
+	return all, nil
 }
 
-func (o options) cost(b *broker, s scenario) (cost, error) {
+// cost counts a workload twice: once undisturbed, once under strace if there is one.
+func (o options) cost(b *broker, s scenario) ([]cost, error) {
 	if _, err := s.measure(b); err != nil { // fills the pools
-		return cost{}, err
+		return nil, err
 	}
 	topic, err := s.prepare(b)
 	if err != nil {
-		return cost{}, err
+		return nil, err
 	}
-	first, err := metric("go_memstats_mallocs_total")
-	if err != nil {
-		return cost{}, err
+	counted := b.nodes()[:min(2, len(b.nodes()))]
+	asking, before, after := make([]counts, len(counted)), make([]counts, len(counted)), make([]counts, len(counted))
+	if err := errors.Join(count(counted, asking), count(counted, before)); err != nil {
+		return nil, err
 	}
-	before, err := metric("go_memstats_mallocs_total")
-	if err != nil {
-		return cost{}, err
-	}
-	asking := before - first // what a look at /metrics allocates
 	r, err := s.measureOn(b, topic)
 	if err != nil {
-		return cost{}, err
+		return nil, err
 	}
-	after, err := metric("go_memstats_mallocs_total")
-	if err != nil {
-		return cost{}, err
+	if err := count(counted, after); err != nil {
+		return nil, err
 	}
-	c := cost{name: s.name, requests: r.requests, allocations: max(0, after-before-asking) / float64(r.requests)}
-	c.calls, err = b.traced(filepath.Join(o.dir, "strace"), s)
-	return c, err
+	all := make([]cost, len(counted))
+	for i, n := range counted {
+		looking := before[i].allocations - asking[i].allocations // what a look at /metrics allocates
+		all[i] = cost{name: s.name, requests: r.requests,
+			allocations: max(0, after[i].allocations-before[i].allocations-looking) / float64(r.requests),
+			waits:       (after[i].waits - before[i].waits) / float64(r.requests)}
+		if len(counted) > 1 {
+			all[i].name += [...]string{": leader", ": follower"}[i]
+		}
+		if all[i].calls, err = n.traced(filepath.Join(o.dir, "strace"), b, s); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
-// metric is one figure of the broker's /metrics.
-func metric(name string) (float64, error) {
-	resp, err := http.Get("http://" + costAdmin + "/metrics")
+// counts are what a process counts up.
+type counts struct{ allocations, waits float64 }
+
+// count takes the counts of some nodes.
+func count(nodes []*broker, into []counts) (err error) {
+	for i, n := range nodes {
+		var err1, err2 error
+		into[i].allocations, err1 = metric(n.admin, "go_memstats_mallocs_total")
+		into[i].waits, err2 = n.ownWaits()
+		err = errors.Join(err, err1, err2)
+	}
+	return err
+}
+
+// metric is one figure of a broker's /metrics.
+func metric(admin, name string) (float64, error) {
+	resp, err := http.Get("http://" + admin + "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -118,9 +155,9 @@ func metric(name string) (float64, error) {
 	return 0, fmt.Errorf("no %s in /metrics", name)
 }
 
-// traced runs s under strace and returns the system calls per request; nil when
-// there is no strace.
-func (b *broker) traced(file string, s scenario) (map[string]float64, error) {
+// traced runs s on a broker and returns the system calls per request of one of its
+// nodes, which is under strace; nil when there is no strace.
+func (n *broker) traced(file string, b *broker, s scenario) (map[string]float64, error) {
 	path, err := exec.LookPath("strace")
 	if err != nil {
 		return nil, nil
@@ -129,7 +166,7 @@ func (b *broker) traced(file string, s scenario) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	trace := exec.Command(path, "-f", "-q", "-c", "-U", "name,calls", "-o", file, "-p", strconv.Itoa(b.cmd.Process.Pid))
+	trace := exec.Command(path, "-f", "-q", "-c", "-U", "name,calls", "-o", file, "-p", strconv.Itoa(n.cmd.Process.Pid))
 	if err := trace.Start(); err != nil {
 		return nil, err
 	}
@@ -170,7 +207,7 @@ func readTrace(in io.Reader, requests int64) (map[string]float64, error) {
 // requests are left out.
 func costTable(all []cost) string {
 	var b strings.Builder
-	b.WriteString("| requests | allocations | system calls |\n|---|---|---|\n")
+	b.WriteString("| requests | allocations | waits | system calls |\n|---|---|---|---|\n")
 	for _, c := range all {
 		names := make([]string, 0, len(c.calls))
 		for name, n := range c.calls {
@@ -189,7 +226,7 @@ func costTable(all []cost) string {
 			text += fmt.Sprintf(", %s %.2f", name, c.calls[name])
 			sum += c.calls[name]
 		}
-		fmt.Fprintf(&b, "| %s | %.2f | %.2f%s |\n", c.name, c.allocations, sum, text)
+		fmt.Fprintf(&b, "| %s | %.2f | %.2f | %.2f%s |\n", c.name, c.allocations, c.waits, sum, text)
 	}
 	return b.String()
 }

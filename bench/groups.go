@@ -81,7 +81,7 @@ func (o options) measureGroups(kind string) (r groupsRow, err error) {
 	if r.idleKiB, err = b.anonymousKiB(); err != nil {
 		return r, err
 	}
-	if r.idleGoroutines, err = metric("go_goroutines"); err != nil {
+	if r.idleGoroutines, err = metric(costAdmin, "go_goroutines"); err != nil {
 		return r, err
 	}
 	members, err := o.join(b.addr, kind)
@@ -204,7 +204,7 @@ func (o options) observe(ctx context.Context, b *broker, beats, bad *atomic.Int6
 		return err
 	}
 	r.elapsed, r.cpu, r.beats, r.bad = time.Since(begin), after-before, beats.Load()-beatsBefore, bad.Load()
-	if r.goroutines, err = metric("go_goroutines"); err != nil {
+	if r.goroutines, err = metric(costAdmin, "go_goroutines"); err != nil {
 		return err
 	}
 	r.anonKiB, err = b.anonymousKiB()

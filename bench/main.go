@@ -13,6 +13,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.mortise, "mortise", "./mortise", "the mortise binary")
 	flag.StringVar(&o.kafka, "kafka", "", "folder with Kafka's jars; empty: Mortise alone")
+	flag.StringVar(&o.against, "against", "", "another mortise binary in Kafka's place")
 	flag.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "mortise-bench"), "folder for data; emptied")
 	flag.StringVar(&o.only, "only", "", "run only the rows whose names hold this text")
 	flag.Float64Var(&o.scale, "scale", 0.25, "share of the full amount of data; 1 is some 2 GiB a row")
@@ -52,37 +53,35 @@ func (o options) report(costs bool) (string, error) {
 	}
 	if o.replicated {
 		rows, err := o.runReplicated()
-		return table(rows), err
+		return o.table(rows), err
 	}
 	if costs {
 		all, err := o.costs()
 		return costTable(all), err
 	}
 	rows, err := o.run()
-	return table(rows), err
+	return o.table(rows), err
 }
 
 // options are the flags.
 type options struct {
-	mortise, kafka, dir, only string
-	scale                     float64
-	repeat, many, warmMiB     int
-	cold                      bool
-	groups                    int
-	groupsFor                 time.Duration
-	kinds, plugins            string
-	replicated                bool
+	mortise, kafka, against, dir, only string
+	scale                              float64
+	repeat, many, warmMiB              int
+	cold                               bool
+	groups                             int
+	groupsFor                          time.Duration
+	kinds, plugins                     string
+	replicated                         bool
 }
 
 // brokers are the two sides; theirs is nil when Mortise runs alone.
 func (o options) brokers() (ours, theirs *broker) {
-	ours = &broker{
-		name: "mortise", addr: "127.0.0.1:29092", dir: filepath.Join(o.dir, "mortise"),
-		argv: func(dir string) []string {
-			return []string{o.mortise, "serve", "--data", dir, "--listen", "127.0.0.1:29092", "--admin-address", ""}
-		},
-	}
-	if o.kafka == "" {
+	ours = o.mortiseBroker("mortise", o.mortise, "127.0.0.1:29092")
+	switch {
+	case o.against != "":
+		return ours, o.mortiseBroker("other", o.against, "127.0.0.1:29095")
+	case o.kafka == "":
 		return ours, nil
 	}
 	jars := filepath.Join(o.kafka, "*")
@@ -92,6 +91,13 @@ func (o options) brokers() (ours, theirs *broker) {
 		argv: func(dir string) []string { return kafkaCommand(jars, dir) },
 	}
 	return ours, theirs
+}
+
+// mortiseBroker is a broker of a build of Mortise.
+func (o options) mortiseBroker(name, binary, addr string) *broker {
+	return &broker{name: name, addr: addr, dir: filepath.Join(o.dir, name), argv: func(dir string) []string {
+		return []string{binary, "serve", "--data", dir, "--listen", addr, "--admin-address", ""}
+	}}
 }
 
 // formatKafka writes a one-node configuration and formats its directory.

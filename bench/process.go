@@ -17,11 +17,12 @@ import (
 
 // broker is a broker process under test, and those that follow it.
 type broker struct {
-	name string
-	addr string
-	dir  string // removed and made anew by fresh
-	argv func(dir string) []string
-	prep func(dir string) error // before the first start on an empty dir
+	name  string
+	addr  string
+	admin string // where it tells its metrics; empty: nowhere
+	dir   string // removed and made anew by fresh
+	argv  func(dir string) []string
+	prep  func(dir string) error // before the first start on an empty dir
 	// followers are the other nodes of its cluster, if it has one: topics have a replica
 	// on each, and it leads.
 	followers []*broker
@@ -169,6 +170,28 @@ func (b *broker) ownCPU() (time.Duration, error) {
 	system, err2 := strconv.ParseInt(fields[12], 10, 64)
 	const tick = 10 * time.Millisecond // USER_HZ is 100 on Linux
 	return time.Duration(user+system) * tick, errors.Join(err1, err2)
+}
+
+// ownWaits is how often threads of the process went to sleep so far: each is a wake-up
+// and two switches.
+func (b *broker) ownWaits() (sum float64, err error) {
+	threads, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(b.cmd.Process.Pid), "task", "*", "status"))
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range threads {
+		text, err := os.ReadFile(t)
+		if err != nil {
+			return 0, err
+		}
+		for line := range strings.Lines(string(text)) {
+			var n float64
+			if got, _ := fmt.Sscanf(line, "voluntary_ctxt_switches: %g", &n); got == 1 {
+				sum += n
+			}
+		}
+	}
+	return sum, nil
 }
 
 // anonymousKiB is the private memory of all processes without the page cache.

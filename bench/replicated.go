@@ -22,8 +22,8 @@ const (
 
 // Ports of the nodes; each kind is in a row.
 const (
-	oursClients, oursPeers, oursGossip = 29100, 29110, 29120
-	theirsClients, theirsControllers   = 29130, 29140
+	oursPorts, otherPorts            = 29100, 29160 // from here on, and 10, 20 and 30 further
+	theirsClients, theirsControllers = 29140, 29150
 )
 
 // createTopic makes a topic with a replica on every node.
@@ -38,11 +38,16 @@ func (b *broker) createTopic(name string) error {
 	return createTopicsWith(b.addr, partitions, all, map[string]string{"min.insync.replicas": "2"}, name)
 }
 
+// replicatedLoad is 64 KiB batches to all partitions over one connection.
+func replicatedLoad(totalBytes int64) produceLoad {
+	return produceLoad{partitions: partitions, perRequest: 1, records: 63, recordBytes: 1024, connections: 1, inFlight: 5,
+		totalBytes: totalBytes, acksAll: true}
+}
+
 // replicatedScenarios are the workloads of a cluster.
 func replicatedScenarios(scale float64) []scenario {
 	sized := func(n int64) int64 { return max(32*mib, int64(float64(n)*scale)) }
-	base := produceLoad{partitions: partitions, perRequest: 1, records: 63, recordBytes: 1024, connections: 1, inFlight: 5,
-		totalBytes: sized(gib), acksAll: true}
+	base := replicatedLoad(sized(gib))
 	one, small := base, base
 	one.partitions = 1
 	small.records, small.totalBytes = 15, sized(gib/2)
@@ -51,6 +56,19 @@ func replicatedScenarios(scale float64) []scenario {
 		produce(replicatedName+"acks=all, 64 KiB batches, one partition", one, faster(4)),
 		produce(replicatedName+"acks=all, 16 KiB batches, 1 connection", small, faster(4), cheaper(0.25)),
 		replicatedEndToEnd(scale),
+	}
+}
+
+// replicatedCostLoads are the workloads of a cluster whose requests are counted.
+func replicatedCostLoads() []scenario {
+	base := replicatedLoad(128 * mib)
+	one, lone := base, base
+	one.partitions = 1
+	lone.partitions, lone.records, lone.recordBytes, lone.inFlight, lone.totalBytes = 1, 1, 100, 1, 5_000*171
+	return []scenario{
+		produce(replicatedName+"64 KiB, 5 in flight", base),
+		produce(replicatedName+"64 KiB, 5 in flight, one partition", one),
+		produce(replicatedName+"100 B, 1 in flight, one partition", lone),
 	}
 }
 
@@ -75,7 +93,7 @@ func (o options) runReplicated() ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := sides{ours: o.ourNodes(), theirs: o.theirNodes()}
+	s := sides{ours: o.ourNodes(false), theirs: o.theirNodes()}
 	for _, b := range s.all() {
 		defer b.stop() //nolint:errcheck // a broker that is gone has shown it already
 		if err := b.fresh(); err != nil {
@@ -105,18 +123,27 @@ func cluster(nodes []*broker) *broker {
 	return nodes[0]
 }
 
-// ourNodes is a cluster of Mortise.
-func (o options) ourNodes() *broker {
+// ourNodes is a cluster of Mortise; admin: each node tells its metrics.
+func (o options) ourNodes(admin bool) *broker {
+	return o.mortiseNodes("mortise", o.mortise, oursPorts, admin)
+}
+
+// mortiseNodes is a cluster of a build of Mortise.
+func (o options) mortiseNodes(name, binary string, ports int, admin bool) *broker {
+	clients, peers, gossip := ports, ports+10, ports+20
 	var nodes []*broker
 	for i := range clusterNodes {
-		addr := local(oursClients + i)
-		argv := []string{o.mortise, "serve", "--node-id", fmt.Sprint(i + 1), "--listen", addr, "--admin-address", "",
-			"--cluster-listen", local(oursPeers + i), "--gossip-listen", local(oursGossip + i)}
-		if i > 0 {
-			argv = append(argv, "--join", local(oursPeers))
+		n := &broker{name: fmt.Sprint(name, " ", i+1), addr: local(clients + i), dir: filepath.Join(o.dir, fmt.Sprint(name, "-", i+1))}
+		if admin {
+			n.admin = local(ports + 30 + i)
 		}
-		nodes = append(nodes, &broker{name: fmt.Sprint("mortise ", i+1), addr: addr, dir: filepath.Join(o.dir, fmt.Sprint("mortise-", i+1)),
-			argv: func(dir string) []string { return append(slices.Clip(argv), "--data", dir) }})
+		argv := []string{binary, "serve", "--node-id", fmt.Sprint(i + 1), "--listen", n.addr, "--admin-address", n.admin,
+			"--cluster-listen", local(peers + i), "--gossip-listen", local(gossip + i)}
+		if i > 0 {
+			argv = append(argv, "--join", local(peers))
+		}
+		n.argv = func(dir string) []string { return append(slices.Clone(argv), "--data", dir) }
+		nodes = append(nodes, n)
 	}
 	return cluster(nodes)
 }
@@ -124,10 +151,13 @@ func (o options) ourNodes() *broker {
 // local is a port of this machine.
 func local(port int) string { return fmt.Sprint("127.0.0.1:", port) }
 
-// theirNodes is a cluster of Kafka, each node broker and controller; nil: Mortise runs
-// alone.
+// theirNodes is a cluster of Kafka, each node broker and controller, or of another build
+// of Mortise; nil: Mortise runs alone.
 func (o options) theirNodes() *broker {
-	if o.kafka == "" {
+	switch {
+	case o.against != "":
+		return o.mortiseNodes("other", o.against, otherPorts, false)
+	case o.kafka == "":
 		return nil
 	}
 	jars := filepath.Join(o.kafka, "*")

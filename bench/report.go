@@ -51,9 +51,13 @@ func lifeRows(names []lifeName, ours, theirs map[string]measure) []row {
 }
 
 // table prints rows as Markdown.
-func table(rows []row) string {
+func (o options) table(rows []row) string {
 	var b strings.Builder
-	b.WriteString("| workload | Mortise | Kafka 4.4 | Mortise / Kafka | target |\n|---|---|---|---|---|\n")
+	theirs, short := "Kafka 4.4", "Kafka"
+	if o.against != "" {
+		theirs, short = "other build", "other"
+	}
+	fmt.Fprintf(&b, "| workload | Mortise | %s | Mortise / %s | target |\n|---|---|---|---|---|\n", theirs, short)
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.name, r.ours, r.theirs, r.ratio, r.target)
 	}

@@ -65,7 +65,7 @@ func TestTable(t *testing.T) {
 	c := twice()
 	c.bare = &c.ours
 	s := consume("consume", 1, 1, faster(1.1), ofBare(0.95))
-	lines := strings.Split(table([]row{s.row(c)}), "\n")
+	lines := strings.Split(options{}.table([]row{s.row(c)}), "\n")
 	const want = "| consume | 2147 MB/s, 0.50 CPU s/GiB, p99 1.00 ms | 1074 MB/s, 1.00 CPU s/GiB, p99 4.00 ms | 2.00×, 0.50× CPU; bare loop 2147 MB/s, 0.50 CPU s/GiB, p99 1.00 ms: 100 % | ≥ 1.1× ✓, ≥ 95 % of bare sendfile ✓ |"
 	if lines[2] != want {
 		t.Errorf("row is\n%s\nwant\n%s", lines[2], want)
@@ -89,8 +89,8 @@ func TestCostTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := costTable([]cost{{name: "produce", allocations: 0.5, calls: calls}})
-	if want := "| produce | 0.50 | 2.50, read 1.50, pwrite64 1.00 |\n"; !strings.HasSuffix(got, want) {
+	got := costTable([]cost{{name: "produce", allocations: 0.5, waits: 1.25, calls: calls}})
+	if want := "| produce | 0.50 | 1.25 | 2.50, read 1.50, pwrite64 1.00 |\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant the line %s", got, want)
 	}
 }
