@@ -68,7 +68,7 @@ groups_of_all() {
 
 etl=(-test.count "$rounds" -test.timeout 25m -test.run '^TestGroupETL$')
 
-for what in python node members kgo; do
+for what in java javac python node members kgo; do
   must "install-$what" "install_$what"
 done
 must build build_target
@@ -78,8 +78,11 @@ must start-mortise target_start
 # that does nothing else.
 plugins_broken() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run Blast -strict -timeout 29m); }
 
-# Nodes of a cluster are broken one after the other for 25 minutes.
-cluster_broken() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -mortise "$work/mortise" -strict -for 25m -seed "$RANDOM" -timeout 29m); }
+# Nodes of a cluster are broken in every way, 500 times in 25 minutes. The end of the output is a table.
+cluster_broken() {
+  (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -run "Failover|Trouble" -mortise "$work/mortise" -strict \\
+    -faults 500 -for 25m -seed "$RANDOM" -java "$cache/kafka-4.4.0/lib/*:$work/classes" -timeout 29m)
+}
 
 # 10,000 partitions on three nodes, idle and when a node is killed: some 4 minutes.
 cluster_large() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -run Scale -mortise "$work/mortise" -partitions 10000 -strict -timeout 29m); }

@@ -26,6 +26,15 @@ type Options struct {
 	// Replication are the ports of the listeners for followers, of nodes with
 	// Told.Replication.
 	Replication []int
+	// Places are where nodes run; nil: on the loopback address, with their data in Dir.
+	Places []Place
+}
+
+// Place is where a node runs and has its data.
+type Place struct {
+	Host   string   // its address
+	Inside []string // a command that becomes the one in its further arguments, in a network of its own, say
+	Disk   string   // the folder of its data
 }
 
 // Cluster is the nodes of one cluster. It is safe for concurrent use, as its nodes are.
@@ -42,6 +51,8 @@ func New(o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("%d nodes, want 1 to %d", len(o.Ports), NodesMax)
 	case o.Told != nil && (len(o.Told) != len(o.Ports) || len(o.Replication) != len(o.Ports)):
 		return nil, fmt.Errorf("%d proxies and %d ports behind them for %d nodes", len(o.Told), len(o.Replication), len(o.Ports))
+	case o.Places != nil && len(o.Places) != len(o.Ports):
+		return nil, fmt.Errorf("%d places for %d nodes", len(o.Places), len(o.Ports))
 	}
 	binary, err1 := filepath.Abs(o.Binary)
 	dir, err2 := filepath.Abs(o.Dir)
@@ -51,6 +62,10 @@ func New(o Options) (*Cluster, error) {
 	c := &Cluster{binary: binary, defaults: defaults(len(o.Ports), o.Defaults)}
 	for i, ports := range o.Ports {
 		n := &Node{ID: i + 1, Dir: filepath.Join(dir, fmt.Sprintf("node-%d", i+1)), ports: ports, cluster: c}
+		n.place = Place{Host: host, Disk: n.Dir}
+		if o.Places != nil {
+			n.place = o.Places[i]
+		}
 		if o.Told != nil {
 			n.told, n.replication = o.Told[i], o.Replication[i]
 		}
@@ -99,7 +114,7 @@ func (c *Cluster) Kill() error { return each(c.nodes, (*Node).Kill) }
 // founded reports whether a node has belonged to the cluster.
 func (c *Cluster) founded() bool {
 	for _, n := range c.nodes {
-		if _, err := os.Stat(n.data()); err == nil {
+		if _, err := os.Stat(n.Data()); err == nil {
 			return true
 		}
 	}

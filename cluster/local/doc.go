@@ -1,6 +1,6 @@
 // Package local runs a cluster as processes of one binary on the loopback
-// addresses of this machine: what `mortise dev cluster` shows to a newcomer, and
-// what conformance breaks on purpose.
+// addresses of this machine, or in networks that the caller has made on it: what
+// `mortise dev cluster` shows to a newcomer, and what conformance breaks on purpose.
 //
 // It owns the ports and folders of the nodes, their settings files, and their
 // processes. It knows the binary only by its command line (serve --config FILE)

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/signal"
@@ -157,6 +158,39 @@ func TestProxiesAreTold(t *testing.T) {
 	if f.Cluster.Advertised != "127.0.0.1:3" || f.Cluster.Listen != n.Peer() || f.Cluster.Join[0] != "127.0.0.1:1" ||
 		f.Cluster.ReplicationListener != "REPLICATION" || f.Listeners[1].Address != "127.0.0.1:6" || f.Listeners[1].Advertised != "127.0.0.1:4" {
 		t.Errorf("%+v", f)
+	}
+}
+
+func TestNodeInAPlace(t *testing.T) {
+	disk := t.TempDir()
+	c := newCluster(t, 1, func(o *Options) {
+		o.Places = []Place{{Host: "127.0.0.2", Inside: []string{"env", "INSIDE=yes"}, Disk: disk}}
+	})
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n := c.Nodes()[0]
+	if host, _, err := net.SplitHostPort(n.Clients()); err != nil || host != "127.0.0.2" {
+		t.Errorf("it serves at %s", n.Clients())
+	}
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", n.PID()))
+	if err == nil && !strings.Contains(string(environment), "INSIDE=yes") {
+		t.Error("it does not run inside")
+	}
+	if err := n.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(disk, "data")); err != nil {
+		t.Error(err)
+	}
+	if err := n.Wipe(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(disk); err != nil || len(left) > 0 {
+		t.Errorf("its disk has %v, %v", left, err)
+	}
+	if _, err := New(Options{Dir: t.TempDir(), Ports: make([]Ports, 2), Places: make([]Place, 1)}); err == nil {
+		t.Error("one place was enough for two nodes")
 	}
 }
 

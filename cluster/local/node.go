@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,6 +33,7 @@ type Node struct {
 
 	cluster     *Cluster
 	ports       Ports
+	place       Place
 	told        Told
 	replication int // the port of the listener for followers, behind a proxy
 
@@ -41,13 +44,16 @@ type Node struct {
 }
 
 // Clients, Admin and Peer are where the node listens.
-func (n *Node) Clients() string { return at(n.ports.Clients) }
+func (n *Node) Clients() string { return n.at(n.ports.Clients) }
 
 // Admin is the address of the admin listener.
-func (n *Node) Admin() string { return at(n.ports.Admin) }
+func (n *Node) Admin() string { return n.at(n.ports.Admin) }
 
 // Peer is the address for other nodes.
-func (n *Node) Peer() string { return at(n.ports.Peer) }
+func (n *Node) Peer() string { return n.at(n.ports.Peer) }
+
+// at is the address of one of the node's ports.
+func (n *Node) at(port int) string { return net.JoinHostPort(n.place.Host, strconv.Itoa(port)) }
 
 // SettingsFile is the path of the node's settings.
 func (n *Node) SettingsFile() string { return filepath.Join(n.Dir, "mortise.yaml") }
@@ -55,8 +61,8 @@ func (n *Node) SettingsFile() string { return filepath.Join(n.Dir, "mortise.yaml
 // LogFile is the path of what the node logs.
 func (n *Node) LogFile() string { return filepath.Join(n.Dir, "mortise.log") }
 
-// data is the node's own folder.
-func (n *Node) data() string { return filepath.Join(n.Dir, "data") }
+// Data is the node's own folder.
+func (n *Node) Data() string { return filepath.Join(n.place.Disk, "data") }
 
 // Start starts the node and returns when it serves clients. When it does not before
 // ctx ends, it is killed.
@@ -85,7 +91,8 @@ func (n *Node) Launch() error {
 		return err
 	}
 	defer log.Close() // the process has its own
-	cmd := exec.Command(n.cluster.binary, "serve", "--config", n.SettingsFile())
+	args := append(slices.Clone(n.place.Inside), n.cluster.binary, "serve", "--config", n.SettingsFile())
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = environment(os.Environ()), log, log
 	wait, err := begin(cmd)
 	if err != nil {
@@ -228,5 +235,5 @@ func (n *Node) Wipe() error {
 	if n.Runs() {
 		return fmt.Errorf("node %d: %w", n.ID, ErrRuns)
 	}
-	return os.RemoveAll(n.data())
+	return os.RemoveAll(n.Data())
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Ports are where one node listens, all on 127.0.0.1.
+// Ports are where one node listens, all on one address.
 type Ports struct{ Clients, Admin, Peer, Gossip int }
 
 // Ports that are free are looked for below those which systems give to outgoing
@@ -17,7 +17,7 @@ const (
 	freeTries         = 1000
 )
 
-// host is where all nodes listen.
+// host is where nodes listen that have no place of their own.
 const host = "127.0.0.1"
 
 // FreePorts finds ports for n nodes.
@@ -64,7 +64,7 @@ func free(port int) bool {
 	return true
 }
 
-// at is the address of a port.
+// at is the loopback address of a port.
 func at(port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
 
 // The distances from the port for clients to the others are those of their defaults:

@@ -23,11 +23,11 @@ func (c *Cluster) settings(n *Node, join bool) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# Node %d of %d on this machine. It was written for this start and is written anew for the next.", n.ID, len(c.nodes))
 	line("node: {id: %d}", n.ID)
-	line("data: {dir: %q}", n.data())
+	line("data: {dir: %q}", n.Data())
 	line("listeners:")
 	line("  - {name: PLAINTEXT, address: %q}", n.Clients())
 	if n.told.Replication != "" {
-		line("  - {name: REPLICATION, address: %q, advertised: %q}", at(n.replication), n.told.Replication)
+		line("  - {name: REPLICATION, address: %q, advertised: %q}", n.at(n.replication), n.told.Replication)
 	}
 	line("admin: {address: %q}", n.Admin())
 	line("cluster:")
@@ -38,7 +38,7 @@ func (c *Cluster) settings(n *Node, join bool) string {
 	if join {
 		line("  join: [%s]", strings.Join(c.others(n), ", "))
 	}
-	line("  gossip: {listen: %q}", at(n.ports.Gossip))
+	line("  gossip: {listen: %q}", n.at(n.ports.Gossip))
 	if n.told.Replication != "" {
 		line("  replication_listener: REPLICATION")
 	}

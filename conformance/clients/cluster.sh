@@ -152,7 +152,7 @@ cluster_rolling() {
 }
 
 # cluster_load breaks nodes under clients that count; see conformance/clusterload.
-cluster_load() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -mortise "$work/mortise" -faults 12 -timeout 280s); }
+cluster_load() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -mortise "$work/mortise" -faults 12 -java "$cache/kafka-4.4.0/lib/*:$work/classes" -timeout 280s); }
 
 cluster_steps() {
   [[ $target == kafka ]] && return

@@ -1,10 +1,11 @@
 package clusterload_test
 
 import (
-	"bytes"
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -22,23 +23,22 @@ func (w *world) sameBytes() {
 	w.inSync()
 	running := slices.DeleteFunc(slices.Clone(w.cluster.Nodes()), func(n *local.Node) bool { return !n.Runs() })
 	w.stopAll()
-	first := map[string][]byte{} // by partition
+	first := map[string]string{} // by partition, its folder
 	copies := map[string]int{}
 	for _, n := range running {
-		logs := filepath.Join(n.Dir, "data", "logs")
+		logs := filepath.Join(n.Data(), "logs")
 		entries, err := os.ReadDir(logs)
 		w.must(err)
 		for _, e := range entries {
 			if !e.IsDir() || strings.Contains(e.Name(), ".") {
 				continue // a partition that was moved away goes under another name
 			}
-			text, err := logOf(filepath.Join(logs, e.Name()))
-			w.must(err)
+			dir := filepath.Join(logs, e.Name())
 			copies[e.Name()]++
 			if before, ok := first[e.Name()]; !ok {
-				first[e.Name()] = text
-			} else if !bytes.Equal(before, text) {
-				w.t.Errorf("node %d has other bytes of %s: %s", n.ID, e.Name(), difference(before, text))
+				first[e.Name()] = dir
+			} else if what, err := difference(before, dir); err != nil || what != "" {
+				w.t.Errorf("node %d has other bytes of %s: %s, %v", n.ID, e.Name(), what, err)
 			}
 		}
 	}
@@ -73,31 +73,73 @@ func (w *world) stopAll() {
 	}
 }
 
-// logOf is the log of a partition: its segments one after the other.
-func logOf(dir string) ([]byte, error) {
-	entries, err := os.ReadDir(dir) // in the order of their names, which are offsets
+// logOf reads the log of a partition: its segments one after the other.
+func logOf(dir string) (io.ReadCloser, error) {
+	segments, err := filepath.Glob(filepath.Join(dir, "*.log")) // in the order of their names, which are offsets
 	if err != nil {
 		return nil, err
 	}
-	var all []byte
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".log") {
-			text, err := fs.ReadFile(os.DirFS(dir), e.Name())
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, text...)
+	var all []io.Reader
+	l := &logReader{}
+	for _, name := range segments {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, errors.Join(err, l.Close())
 		}
+		l.files, all = append(l.files, f), append(all, f)
 	}
-	return all, nil
+	l.Reader = bufio.NewReaderSize(io.MultiReader(all...), compareBytes)
+	return l, nil
 }
 
-// difference says where two logs part.
-func difference(a, b []byte) string {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return fmt.Sprintf("of %d and %d bytes, they differ at %d", len(a), len(b), i)
+// logReader is the segments of a partition in a row.
+type logReader struct {
+	io.Reader
+	files []*os.File
+}
+
+// Close closes the segments.
+func (l *logReader) Close() (err error) {
+	for _, f := range l.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// compareBytes are compared at a time.
+const compareBytes = 256 << 10
+
+// difference says where the logs in two folders part; empty: nowhere.
+func difference(a, b string) (string, error) {
+	one, err := logOf(a)
+	if err != nil {
+		return "", err
+	}
+	defer one.Close()
+	two, err := logOf(b)
+	if err != nil {
+		return "", err
+	}
+	defer two.Close()
+	x, y := make([]byte, compareBytes), make([]byte, compareBytes)
+	for at := int64(0); ; {
+		n, errX := io.ReadFull(one, x)
+		m, errY := io.ReadFull(two, y)
+		for i := range min(n, m) {
+			if x[i] != y[i] {
+				return fmt.Sprintf("they differ at byte %d", at+int64(i)), nil
+			}
+		}
+		if n != m {
+			return fmt.Sprintf("one ends at byte %d, the other one does not", at+int64(min(n, m))), nil
+		}
+		at += int64(n)
+		ended := func(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+		if ended(errX) && ended(errY) {
+			return "", nil
+		}
+		if errX != nil || errY != nil {
+			return "", errors.Join(errX, errY)
 		}
 	}
-	return fmt.Sprintf("%d and %d bytes, the beginning is the same", len(a), len(b))
 }

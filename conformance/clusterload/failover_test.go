@@ -3,7 +3,6 @@ package clusterload_test
 import (
 	"context"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -83,10 +82,4 @@ func (w *world) stop(id int32) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	w.must(w.node(id).Stop(ctx))
-}
-
-// signal sends a signal to a node.
-func (w *world) signal(id int32, s syscall.Signal) {
-	w.t.Helper()
-	w.must(w.node(id).Signal(s))
 }

@@ -3,7 +3,6 @@ package clusterload_test
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,8 +17,17 @@ const (
 	recordBytes  = 200
 	wrongMax     = 10   // faults that are told
 	bufferedMax  = 5000 // records that wait for their acknowledgement
-	produceEvery = 5 * time.Millisecond
+	produceEvery = 10 * time.Millisecond
 )
+
+// loader is a client that writes and reads until its end.
+type loader interface {
+	name() string
+	failed() bool        // something is wrong already
+	gaps() time.Duration // the longest time that a partition was without an acknowledgement since the last call
+	acknowledged()       // waits until all that was sent before is acknowledged, and more
+	end() int64          // stops, waits until all is acknowledged and read, and gives how much that is
+}
 
 // load writes numbers 0, 1, 2, … to each partition of a topic and reads them back, until
 // it is stopped. What is read must be each number once and in order.
@@ -30,19 +38,17 @@ type load struct {
 	stop       context.CancelFunc
 	running    sync.WaitGroup
 	partitions []*partitionLoad
-	stopReader context.CancelFunc
-	reading    sync.WaitGroup
+	reader     *reader
 
 	mu    sync.Mutex
 	wrong []string // guarded by mu
 }
 
-// partitionLoad is what was written to one partition and read from it.
+// partitionLoad is what was written to one partition.
 type partitionLoad struct {
 	id    int32
-	sent  int64 // by the producer's goroutine only
+	sent  atomic.Int64
 	acked atomic.Int64
-	read  atomic.Int64
 
 	mu      sync.Mutex
 	lastAck time.Time     // guarded by mu
@@ -51,6 +57,7 @@ type partitionLoad struct {
 
 // startLoad writes to and reads from a topic of so many partitions.
 func startLoad(w *world, topic string, partitions int) *load {
+	w.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	l := &load{w: w, topic: topic, stop: stop}
 	l.producer = w.client(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(kgo.AllISRAcks()),
@@ -59,27 +66,22 @@ func startLoad(w *world, topic string, partitions int) *load {
 		l.partitions = append(l.partitions, &partitionLoad{id: int32(p), lastAck: time.Now()})
 	}
 	l.running.Go(func() { l.produce(ctx) })
-	l.read()
+	l.reader = startReader(w, topic, partitions, l.fault)
 	w.t.Cleanup(func() { // before the clients are closed, which would be asked without a pause
 		l.stop()
-		l.stopReader()
+		l.reader.cancel()
 	})
 	return l
 }
 
-// read begins to read, until stopReader.
-func (l *load) read() {
-	ctx, stop := context.WithCancel(context.Background())
-	l.stopReader = stop
-	l.reading.Go(func() { l.consume(ctx) })
-}
+func (l *load) name() string { return "kgo" }
 
 // fault notes what is wrong.
 func (l *load) fault(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.wrong) < wrongMax {
-		l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
+		l.wrong = append(l.wrong, l.w.now()+" kgo: "+fmt.Sprintf(format, args...))
 	}
 }
 
@@ -94,10 +96,10 @@ func (l *load) produce(ctx context.Context) {
 			return
 		}
 		for _, p := range l.partitions {
-			value := binary.BigEndian.AppendUint64(make([]byte, 0, recordBytes), uint64(p.sent))
+			want := p.sent.Load()
+			value := binary.BigEndian.AppendUint64(make([]byte, 0, recordBytes), uint64(want))
 			r := &kgo.Record{Topic: l.topic, Partition: p.id, Value: value[:recordBytes]}
-			want := p.sent
-			p.sent++
+			p.sent.Add(1)
 			l.producer.Produce(context.Background(), r, func(r *kgo.Record, err error) {
 				if err != nil {
 					l.fault("%d of partition %d was not taken: %v", want, p.id, err)
@@ -134,20 +136,20 @@ func (l *load) gaps() time.Duration {
 	return longest
 }
 
-// acknowledged waits until each partition has taken records that were sent from now on.
-func (l *load) acknowledged() time.Duration {
-	const more = 2 * bufferedMax / 100 // beyond what is on its way while all is well
+// acknowledged waits until each partition has taken a record that was sent from now on.
+func (l *load) acknowledged() {
+	l.w.t.Helper()
 	wanted := make([]int64, len(l.partitions))
 	for i, p := range l.partitions {
-		wanted[i] = p.acked.Load() + more
+		wanted[i] = p.sent.Load() + 1
 	}
-	return l.w.until("acknowledged", func(context.Context) bool {
+	l.w.until("acknowledged", func(context.Context) bool {
 		for i, p := range l.partitions {
 			if p.acked.Load() < wanted[i] {
-				return false
+				return l.failed()
 			}
 		}
-		return !l.failed()
+		return true
 	})
 }
 
@@ -157,36 +159,9 @@ func (l *load) failed() bool {
 	return len(l.wrong) > 0
 }
 
-// consume reads every partition from its start.
-func (l *load) consume(ctx context.Context) {
-	offsets := map[int32]kgo.Offset{}
-	for _, p := range l.partitions {
-		offsets[p.id] = kgo.NewOffset().At(0)
-	}
-	c := l.w.client(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{l.topic: offsets}),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.FetchMaxWait(200*time.Millisecond))
-	defer c.Close()
-	for ctx.Err() == nil {
-		fetches := c.PollFetches(ctx)
-		fetches.EachError(func(topic string, partition int32, err error) {
-			if ctx.Err() == nil && !errors.Is(err, context.Canceled) {
-				l.fault("reading %s-%d: %v", topic, partition, err)
-			}
-		})
-		fetches.EachRecord(func(r *kgo.Record) {
-			p := l.partitions[r.Partition]
-			number, want := int64(binary.BigEndian.Uint64(r.Value)), p.read.Load()
-			if number != want || r.Offset != want {
-				l.fault("partition %d has %d at offset %d, want %d", p.id, number, r.Offset, want)
-			}
-			p.read.Add(1)
-		})
-	}
-}
-
 // end stops writing, waits for all acknowledgements and until all of it is read, and
 // reads everything once more.
-func (l *load) end() {
+func (l *load) end() int64 {
 	l.w.t.Helper()
 	l.stop()
 	l.running.Wait()
@@ -195,40 +170,29 @@ func (l *load) end() {
 	if err := l.producer.Flush(ctx); err != nil {
 		l.fault("records without an answer: %v", err)
 	}
-	l.caughtUp()
-	l.stopReader()
-	l.reading.Wait()
-	for _, p := range l.partitions {
-		p.read.Store(0)
-	}
-	l.read()
-	l.caughtUp()
-	l.stopReader()
-	l.reading.Wait()
-	total := int64(0)
-	for _, p := range l.partitions {
-		if acked, read := p.acked.Load(), p.read.Load(); acked != p.sent || read != p.sent {
-			l.fault("partition %d: %d sent, %d acknowledged, %d read", p.id, p.sent, acked, read)
-		}
-		total += p.sent
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.wrong) > 0 {
-		l.w.t.Errorf("wrong:\n%s", strings.Join(l.wrong, "\n"))
-	}
-	l.w.t.Logf("%d records, each there once and in order", total)
-}
-
-// caughtUp waits until the reader has all that was acknowledged.
-func (l *load) caughtUp() {
-	l.w.t.Helper()
 	l.w.until("read to the end", func(context.Context) bool {
-		for _, p := range l.partitions {
-			if p.read.Load() < p.acked.Load() {
+		for i, p := range l.partitions {
+			if l.reader.read[i].Load() < p.acked.Load() {
 				return l.failed()
 			}
 		}
 		return true
 	})
+	l.reader.stop()
+	total := int64(0)
+	for i, p := range l.partitions {
+		if sent, acked, read := p.sent.Load(), p.acked.Load(), l.reader.read[i].Load(); acked != sent || read != sent {
+			l.fault("partition %d: %d sent, %d acknowledged, %d read", p.id, sent, acked, read)
+		}
+		total += p.sent.Load()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.wrong) > 0 {
+		l.w.t.Errorf("wrong:\n%s", strings.Join(l.wrong, "\n"))
+		return total
+	}
+	l.w.readAgain(l.topic, len(l.partitions), total)
+	l.w.t.Logf("%s: %d records, each there once and in order", l.name(), total)
+	return total
 }

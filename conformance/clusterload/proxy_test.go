@@ -2,11 +2,14 @@ package clusterload_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mortisemq/mortise/cluster/local"
 )
 
 // proxy is an address in front of another, which cuts and slows what goes through.
@@ -21,6 +24,30 @@ type proxy struct {
 	conns  map[net.Conn]struct{} // guarded by mu
 	closed bool                  // guarded by mu
 }
+
+// proxies are those in front of each way into each node that only nodes use.
+type proxies struct{ peer, replication []*proxy }
+
+// newProxies makes them for n nodes, and the options of nodes behind them.
+func newProxies(t testing.TB, n int) (*proxies, local.Options, error) {
+	t.Helper()
+	ports, err := local.FreePorts(2 * n) // the second half has listeners for followers
+	if err != nil {
+		return nil, local.Options{}, err
+	}
+	all, o := &proxies{}, local.Options{Ports: ports[:n]}
+	for i := range n {
+		peer, replication := newProxy(t), newProxy(t)
+		peer.target, replication.target = loopback(ports[i].Peer), loopback(ports[n+i].Clients)
+		all.peer, all.replication = append(all.peer, peer), append(all.replication, replication)
+		o.Replication = append(o.Replication, ports[n+i].Clients)
+		o.Told = append(o.Told, local.Told{Peer: peer.addr(), Replication: replication.addr()})
+	}
+	return all, o, nil
+}
+
+// loopback is the address of a port of this machine.
+func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 // pieceBytes is how much of a stream is delayed at once.
 const pieceBytes = 64 << 10

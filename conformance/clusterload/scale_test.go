@@ -112,7 +112,8 @@ func (s *scaled) failover(victim int32) {
 	moved := s.ledBy(victim)
 	before, began := s.usage(), time.Now()
 	s.must(s.node(victim).Kill())
-	var led, acked time.Duration
+	var led time.Duration
+	var acked acks
 	var both sync.WaitGroup
 	both.Go(func() { led = s.led(victim, began) })
 	both.Go(func() { acked = s.acknowledge(moved) })
@@ -123,7 +124,7 @@ func (s *scaled) failover(victim int32) {
 	}
 	s.t.Logf("%s was killed: %d partitions are led by others after %s, and took a record each after %s; %s", name, len(moved),
 		led, acked, s.usage().since(before))
-	if took := max(led, acked); *strict && took > failoverMax {
+	if took := max(led, acked.last()); *strict && took > failoverMax {
 		s.t.Errorf("%d partitions moved within %s, want at most %s", len(moved), took, failoverMax)
 	}
 
@@ -145,7 +146,7 @@ func (s *scaled) write(to []place, what string) {
 
 // acknowledge writes a record to each of some partitions and waits until all in sync have
 // them.
-func (s *scaled) acknowledge(to []place) time.Duration {
+func (s *scaled) acknowledge(to []place) (took acks) {
 	s.t.Helper()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -157,7 +158,7 @@ func (s *scaled) acknowledge(to []place) time.Duration {
 	for _, p := range to {
 		s.producer.Produce(ctx, &kgo.Record{Topic: p.topic, Partition: p.partition, Value: make([]byte, recordBytes)}, func(_ *kgo.Record, err error) {
 			mu.Lock()
-			wrong = cmp.Or(wrong, err)
+			wrong, took = cmp.Or(wrong, err), append(took, time.Since(began))
 			mu.Unlock()
 			all.Done()
 		})
@@ -166,7 +167,26 @@ func (s *scaled) acknowledge(to []place) time.Duration {
 	if wrong != nil {
 		s.t.Error(wrong)
 	}
-	return time.Since(began)
+	return took
+}
+
+// acks are how long acknowledgements took, in the order in which they came.
+type acks []time.Duration
+
+// last is when all had come.
+func (a acks) last() time.Duration {
+	if len(a) == 0 {
+		return 0
+	}
+	return a[len(a)-1]
+}
+
+// String is when half of them, most of them and all of them had come.
+func (a acks) String() string {
+	if len(a) == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s (half of them after %s, 99 %% after %s)", a.last(), a[len(a)/2], a[len(a)*99/100])
 }
 
 // place is a partition.

@@ -17,9 +17,6 @@ import (
 )
 
 var (
-	runFor  = flag.Duration("for", 0, "how long the run of faults takes; 0: as long as -faults take")
-	faults  = flag.Int("faults", 3, "faults of the run")
-	seed    = flag.Uint64("seed", 1, "of the run of faults")
 	strict  = flag.Bool("strict", false, "hold failover to its bounds")
 	program = flag.String("mortise", "", "the program; empty: nothing runs but the proxy")
 )
@@ -30,74 +27,81 @@ const patience = 2 * time.Minute
 // lookEvery is how often the state of the cluster is asked for while waiting for it.
 const lookEvery = 50 * time.Millisecond
 
-// world is a cluster with a proxy in front of each way into each node that only nodes use.
+// world is a cluster.
 type world struct {
-	t           testing.TB
-	cluster     *local.Cluster
-	peer        []*proxy
-	replication []*proxy
-	admin       *kadm.Client
+	t       testing.TB
+	cluster *local.Cluster
+	admin   *kadm.Client
+	dir     string // what is kept when the test fails
+
+	// Of a cluster that can be broken.
+	wires   *wires   // nil: proxies
+	proxies *proxies // nil: wires
+	disks   []*disk  // nil: they can't be made full
+	journal *journal
 }
 
 // newWorld makes a cluster of n nodes that runs until the test ends, of which some are
 // started.
 func newWorld(t testing.TB, n, started int, defaults map[string]string) *world {
 	t.Helper()
+	w := emptyWorld(t)
+	ports, err := local.FreePorts(n)
+	w.must(err)
+	w.begin(local.Options{Ports: ports, Defaults: defaults}, started)
+	return w
+}
+
+// emptyWorld is a world without nodes.
+func emptyWorld(t testing.TB) *world {
+	t.Helper()
 	if *program == "" {
 		t.Skip("-mortise names the program; make conformance does")
 	}
-	w := &world{t: t}
-	ports, err := local.FreePorts(2 * n) // the second half has listeners for followers
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := local.Options{Binary: *program, Dir: t.TempDir(), Ports: ports[:n], Defaults: defaults}
-	for i := range n {
-		w.peer, w.replication = append(w.peer, newProxy(t)), append(w.replication, newProxy(t))
-		w.replication[i].target = fmt.Sprintf("127.0.0.1:%d", ports[n+i].Clients)
-		o.Replication = append(o.Replication, ports[n+i].Clients)
-		o.Told = append(o.Told, local.Told{Peer: w.peer[i].addr(), Replication: w.replication[i].addr()})
-	}
-	if w.cluster, err = local.New(o); err != nil {
-		t.Fatal(err)
-	}
-	for i, node := range w.cluster.Nodes() {
-		w.peer[i].target = node.Peer()
-	}
-	t.Cleanup(func() {
+	w := &world{t: t, dir: t.TempDir()}
+	w.journal = newJournal(w.keep("faults.log"))
+	return w
+}
+
+// begin makes the cluster and starts some of its nodes.
+func (w *world) begin(o local.Options, started int) {
+	w.t.Helper()
+	o.Binary, o.Dir = *program, w.dir
+	var err error
+	w.cluster, err = local.New(o)
+	w.must(err)
+	w.t.Cleanup(func() {
 		if err := w.cluster.Kill(); err != nil {
-			t.Error(err)
+			w.t.Error(err)
 		}
-		if t.Failed() {
-			w.keepLogs()
+		if w.t.Failed() {
+			w.keepAll()
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	for _, node := range w.cluster.Nodes()[:started] {
 		w.must(node.Start(ctx))
 	}
 	w.admin = kadm.NewClient(w.client())
-	return w
 }
 
-// keepLogs copies the nodes' logs to where they stay.
-func (w *world) keepLogs() {
+// keep makes a file that stays when the test fails.
+func (w *world) keep(name string) *os.File {
+	w.t.Helper()
+	f, err := os.Create(filepath.Join(w.dir, name))
+	w.must(err)
+	w.t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// keepAll copies the logs, and what the nodes have on their disks, to where they stay.
+func (w *world) keepAll() {
 	dir, err := os.MkdirTemp("", "clusterload-")
-	if err != nil {
-		w.t.Log(err)
-		return
+	if err == nil {
+		err = os.CopyFS(dir, os.DirFS(w.dir))
 	}
-	for _, n := range w.cluster.Nodes() {
-		text, err := os.ReadFile(n.LogFile())
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("node-%d.log", n.ID)), text, 0o644)
-		}
-		if err != nil {
-			w.t.Log(err)
-		}
-	}
-	w.t.Log("the logs of the nodes: ", dir)
+	w.t.Log("what the nodes leave: ", dir, err)
 }
 
 // must ends the test with an error.

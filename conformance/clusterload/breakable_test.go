@@ -1,0 +1,70 @@
+package clusterload_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/mortisemq/mortise/cluster/local"
+)
+
+// newBreakableWorld makes a cluster of n nodes whose links can be cut and slowed and whose
+// disks can be full, as far as this process may do that.
+func newBreakableWorld(t testing.TB, n int, defaults map[string]string) *world {
+	t.Helper()
+	w := emptyWorld(t)
+	o := local.Options{}
+	wires, err := newWires(t, n)
+	if err == nil {
+		w.wires = wires
+		for range n {
+			o.Ports = append(o.Ports, local.PortsFrom(9092, 1)...) // nobody else is in these networks
+		}
+	} else {
+		t.Log("proxies in place of networks: ", err)
+		w.proxies, o, err = newProxies(t, n)
+		w.must(err)
+	}
+	o.Defaults = defaults
+	for id := 1; id <= n; id++ {
+		place := local.Place{Host: "127.0.0.1", Disk: filepath.Join(w.dir, fmt.Sprintf("node-%d", id))}
+		d, err := newDisk(t, w.dir, id)
+		if err == nil {
+			w.disks = append(w.disks, d)
+			place.Disk = d.path
+		} else {
+			t.Log("no disk can be full: ", err)
+		}
+		if w.wires != nil {
+			place = w.wires.place(int32(id), place.Disk)
+		}
+		o.Places = append(o.Places, place)
+	}
+	w.begin(o, n)
+	return w
+}
+
+// startAgain starts a node that is down. One that can't start because its disk is full is
+// started again when there is space.
+func (w *world) startAgain(id int32) error {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	for {
+		changes := w.diskChanges(id)
+		err := w.node(id).Start(ctx)
+		if err == nil || ctx.Err() != nil || changes%2 == 0 && w.diskChanges(id) == changes {
+			return err
+		}
+		w.note("node %d does not start with a full disk: %v", id, err)
+		w.disks[id-1].space()
+	}
+}
+
+// diskChanges counts how often a node's disk became full and empty; odd: it is full.
+func (w *world) diskChanges(id int32) int64 {
+	if w.disks == nil {
+		return 0
+	}
+	return w.disks[id-1].changes.Load()
+}
