@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/mortisemq/mortise/cmd/internal/output"
 	"github.com/mortisemq/mortise/cmd/internal/reassignment"
@@ -27,14 +28,19 @@ type reassignFlags struct {
 	execute      bool
 	list, cancel bool
 	wait         time.Duration
+	throttle     int64 // bytes a second; 0: none
+	unthrottle   bool
 }
 
 // reassignResult is a plan, and what became of it.
 type reassignResult struct {
-	Done  bool                `json:"done"` // false: only the plan
+	Done  bool                `json:"done"`  // false: only the plan
 	Moves []reassignment.Move `json:"moves"` // if done, those that the cluster began
 	// Left is how many moves were under way when the command ended.
 	Left int `json:"left"`
+	// Throttle is the bytes a second that the moves were held to. It counts on as long as
+	// any is left.
+	Throttle int64 `json:"throttle,omitempty"`
 }
 
 func clusterReassignCommand(a *app) *cobra.Command {
@@ -50,10 +56,15 @@ plan is printed; -o json gives all of it.
 A partition is served while it moves: the cluster copies it to the new nodes, and lets the
 old ones go when those are in sync. With --execute the command waits until all is moved;
 what it began goes on when it is ended. --list shows what is being moved, --cancel takes
-it back. --file takes the plan of Kafka's kafka-reassign-partitions.`,
+it back. --file takes the plan of Kafka's kafka-reassign-partitions.
+
+--throttle bounds what moves copy, in bytes a second from each node and to each (Kafka's
+leader. and follower.replication.throttled.rate). The command takes that away again when
+all is moved; if it is ended before, the bound stays, and --unthrottle takes it away.`,
 		Example: `  mortise cluster reassign
   mortise cluster reassign --factor 1 --execute
   mortise cluster reassign --topic orders --to 1
+  mortise cluster reassign --throttle 50000000 --execute
   mortise cluster reassign --list
   mortise cluster reassign --cancel`,
 		Args: cobra.NoArgs,
@@ -64,12 +75,18 @@ it back. --file takes the plan of Kafka's kafka-reassign-partitions.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			return a.withAdmin(func(admin *kadm.Client) error {
-				if f.list || f.cancel {
-					return f.pending(a, c.Context(), admin)
-				}
-				return f.run(a, c.Context(), admin)
-			})
+			client, err := a.client()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			switch {
+			case f.list || f.cancel:
+				return f.pending(a, c.Context(), client)
+			case f.unthrottle:
+				return f.free(a, c.Context(), client)
+			}
+			return f.run(a, c.Context(), client)
 		},
 	}
 	c.Flags().StringSliceVarP(&f.topics, "topic", "t", nil, "only these topics; without it all, those that brokers keep for themselves too")
@@ -82,6 +99,8 @@ it back. --file takes the plan of Kafka's kafka-reassign-partitions.`,
 	c.Flags().BoolVar(&f.list, "list", false, "show what is being moved")
 	c.Flags().BoolVar(&f.cancel, "cancel", false, "take back what is being moved")
 	c.Flags().DurationVar(&f.wait, "wait", 0, "with --execute, wait so long; 0: until all is moved")
+	c.Flags().Int64Var(&f.throttle, "throttle", 0, "with --execute, copy at most so many `bytes` a second from each node and to each; 0: no bound")
+	c.Flags().BoolVar(&f.unthrottle, "unthrottle", false, "take away what --throttle left")
 	a.addBrokers(c)
 	return c
 }
@@ -97,16 +116,23 @@ func (f *reassignFlags) check() error {
 		return output.Usagef("--list or --cancel, not both")
 	case f.file != "" && (len(f.topics) > 0 || len(f.to) > 0 || len(f.away) > 0 || f.factor > 0):
 		return output.Usagef("--file says where everything goes; leave out --topic, --to, --away and --factor")
-	case (f.list || f.cancel) && (f.execute || f.file != "" || len(f.to) > 0 || len(f.away) > 0 || f.factor > 0):
-		return output.Usagef("--list and --cancel go with --topic only")
+	case f.unthrottle && (f.list || f.cancel):
+		return output.Usagef("--unthrottle, --list or --cancel, not two of them")
+	case (f.list || f.cancel || f.unthrottle) && (f.execute || f.file != "" || len(f.to) > 0 || len(f.away) > 0 || f.factor > 0 || f.throttle != 0):
+		return output.Usagef("--list, --cancel and --unthrottle go with --topic only")
 	case f.wait < 0:
 		return output.Usagef("--wait %s", f.wait)
+	case f.throttle < 0:
+		return output.Usagef("--throttle %d: write how many bytes a second", f.throttle)
+	case f.throttle > 0 && !f.execute:
+		return output.Usagef("--throttle goes with --execute")
 	}
 	return nil
 }
 
 // run plans, and does it if that was asked for.
-func (f *reassignFlags) run(a *app, ctx context.Context, admin *kadm.Client) error {
+func (f *reassignFlags) run(a *app, ctx context.Context, client *kgo.Client) error {
+	admin := kadm.NewClient(client)
 	moves, err := f.plan(ctx, admin)
 	if err != nil {
 		return err
@@ -115,23 +141,37 @@ func (f *reassignFlags) run(a *app, ctx context.Context, admin *kadm.Client) err
 	if !f.execute || len(moves) == 0 {
 		return r.print(a)
 	}
-	moves, refused := reassignment.Start(ctx, admin, moves)
-	if len(moves) == 0 {
-		return refused
+	if f.throttle > 0 {
+		if err := reassignment.Throttle(ctx, client, moves, f.throttle); err != nil {
+			return errors.Join(err, unthrottle(ctx, client, moves))
+		}
+		r.Throttle = f.throttle
 	}
-	r.Moves, r.Left = moves, len(moves)
+	began, refused := reassignment.Start(ctx, admin, moves)
+	if len(began) == 0 {
+		return errors.Join(refused, f.settle(ctx, client, moves))
+	}
+	r.Moves, r.Left = began, len(began)
+	waited := f.await(a, ctx, client, r)
+	if r.Left == 0 {
+		waited = errors.Join(waited, f.settle(ctx, client, moves))
+	}
+	return errors.Join(r.print(a), refused, waited)
+}
+
+// await waits until all is moved, or as long as --wait says.
+func (f *reassignFlags) await(a *app, ctx context.Context, client *kgo.Client, r *reassignResult) error {
 	if f.wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, f.wait, errors.New("it was waited for as long as --wait says"))
 		defer cancel()
 	}
-	bar := output.NewProgress(a.err, "partitions moved", int64(len(moves)), false)
-	waited := reassignment.Wait(ctx, admin, moves, func(left int) {
+	bar := output.NewProgress(a.err, "partitions moved", int64(len(r.Moves)), false)
+	defer bar.Finish()
+	return reassignment.Wait(ctx, client, r.Moves, func(left int) {
 		r.Left = left
-		bar.Set(int64(len(moves) - left))
+		bar.Set(int64(len(r.Moves) - left))
 	})
-	bar.Finish()
-	return errors.Join(r.print(a), refused, waited)
 }
 
 // plan makes the moves that the flags mean.
@@ -203,6 +243,9 @@ func (r *reassignResult) print(a *app) error {
 			fmt.Fprintf(w, "%s would change; --execute does it\n", counted(len(r.Moves), "partition"))
 		case r.Left > 0:
 			fmt.Fprintf(w, "%d of %s are moved; mortise cluster reassign --list shows the others\n", len(r.Moves)-r.Left, counted(len(r.Moves), "partition"))
+			if r.Throttle > 0 {
+				fmt.Fprintln(w, "the throttle counts on; mortise cluster reassign --unthrottle takes it away")
+			}
 		default:
 			fmt.Fprintf(w, "%s moved\n", counted(len(r.Moves), "partition"))
 		}
@@ -224,8 +267,8 @@ func (r *reassignResult) print(a *app) error {
 }
 
 // pending shows what is being moved, or takes it back.
-func (f *reassignFlags) pending(a *app, ctx context.Context, admin *kadm.Client) error {
-	pending, err := reassignment.List(ctx, admin)
+func (f *reassignFlags) pending(a *app, ctx context.Context, client *kgo.Client) error {
+	pending, err := reassignment.List(ctx, client)
 	if err != nil {
 		return err
 	}
@@ -233,7 +276,7 @@ func (f *reassignFlags) pending(a *app, ctx context.Context, admin *kadm.Client)
 		pending = slices.DeleteFunc(pending, func(p reassignment.Pending) bool { return !slices.Contains(f.topics, p.Topic) })
 	}
 	if f.cancel && len(pending) > 0 {
-		if err := reassignment.Cancel(ctx, admin, pending); err != nil {
+		if err := f.takeBack(ctx, client, pending); err != nil {
 			return err
 		}
 	}
@@ -252,4 +295,16 @@ func (f *reassignFlags) pending(a *app, ctx context.Context, admin *kadm.Client)
 		}
 		return output.Table(w, []string{"TOPIC", "PARTITION", "REPLICAS", "ADDING", "REMOVING"}, rows)
 	})
+}
+
+// takeBack cancels moves, and what held them back.
+func (f *reassignFlags) takeBack(ctx context.Context, client *kgo.Client, pending []reassignment.Pending) error {
+	if err := reassignment.Cancel(ctx, kadm.NewClient(client), pending); err != nil {
+		return err
+	}
+	var moves []reassignment.Move
+	for _, p := range pending {
+		moves = append(moves, reassignment.Move{Topic: p.Topic, Partition: p.Partition})
+	}
+	return unthrottle(ctx, client, moves)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // lookEvery is how often Wait asks how far moves have come.
@@ -102,26 +103,35 @@ func told(err error, message string) error {
 	return fmt.Errorf("%w: %s", err, message)
 }
 
-// List are the partitions that are being moved, by name and number.
-func List(ctx context.Context, admin *kadm.Client) ([]Pending, error) {
-	answers, err := admin.ListPartitionReassignments(ctx, nil)
+// List are the partitions that are being moved, by name and number. (kadm asks for
+// nothing when it is given no topics.)
+func List(ctx context.Context, cluster kmsg.Requestor) ([]Pending, error) {
+	answer, err := kmsg.NewPtrListPartitionReassignmentsRequest().RequestWith(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	pending := []Pending{}
-	for _, a := range answers.Sorted() {
-		pending = append(pending, Pending{a.Topic, a.Partition, a.Replicas, a.AddingReplicas, a.RemovingReplicas})
+	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
+		return nil, told(err, text(answer.ErrorMessage))
 	}
+	pending := []Pending{}
+	for _, t := range answer.Topics {
+		for _, p := range t.Partitions {
+			pending = append(pending, Pending{t.Topic, p.Partition, p.Replicas, p.AddingReplicas, p.RemovingReplicas})
+		}
+	}
+	slices.SortFunc(pending, func(a, b Pending) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	})
 	return pending, nil
 }
 
 // Wait waits until none of the moves is under way and calls progress with the number of
 // those that are, each time that it has asked.
-func Wait(ctx context.Context, admin *kadm.Client, moves []Move, progress func(left int)) error {
+func Wait(ctx context.Context, cluster kmsg.Requestor, moves []Move, progress func(left int)) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		pending, err := List(ctx, admin)
+		pending, err := List(ctx, cluster)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,193 @@
+package reassignment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// What holds replication back (KIP-73): a topic names replicas, as leaders that send and
+// as followers that fetch, a broker has a rate for each of both.
+const (
+	leaderReplicas   = "leader.replication.throttled.replicas"
+	followerReplicas = "follower.replication.throttled.replicas"
+	leaderRate       = "leader.replication.throttled.rate"
+	followerRate     = "follower.replication.throttled.rate"
+)
+
+// throttledMax bounds the topics and brokers of one request.
+const throttledMax = 1000
+
+// throttling is which replicas are held back, and whose rate does so.
+type throttling struct {
+	leaders, followers map[string][]string // of a topic, as partition:broker
+	brokers            map[int32]bool
+}
+
+// throttle finds what the moves, and those that are pending on the same topics, copy from
+// where to where: what a partition has sends, what it gets fetches.
+func throttle(moves []Move, pending []Pending) *throttling {
+	t := &throttling{map[string][]string{}, map[string][]string{}, map[int32]bool{}}
+	topics := topicsOf(moves)
+	coming := map[string][]int32{} // replicas that a partition does not have yet, by its name
+	for _, p := range pending {
+		if topics[p.Topic] {
+			coming[partitionName(p.Topic, p.Partition)] = p.Adding
+			t.add(p.Topic, p.Partition, without(p.Replicas, p.Adding), p.Adding)
+		}
+	}
+	for _, m := range moves {
+		has := without(m.From, coming[partitionName(m.Topic, m.Partition)])
+		t.add(m.Topic, m.Partition, has, without(m.To, has))
+	}
+	return t
+}
+
+// partitionName names a partition.
+func partitionName(topic string, partition int32) string {
+	return fmt.Sprintf("%s-%d", topic, partition)
+}
+
+// add adds what one partition copies.
+func (t *throttling) add(topic string, partition int32, from, to []int32) {
+	for _, id := range from {
+		t.hold(t.leaders, topic, partition, id)
+	}
+	for _, id := range to {
+		t.hold(t.followers, topic, partition, id)
+	}
+}
+
+// hold adds a replica to a list of its topic.
+func (t *throttling) hold(list map[string][]string, topic string, partition, id int32) {
+	t.brokers[id] = true
+	if replica := fmt.Sprintf("%d:%d", partition, id); !slices.Contains(list[topic], replica) {
+		list[topic] = append(list[topic], replica)
+	}
+}
+
+// without is a list without some of its members.
+func without(list, gone []int32) []int32 {
+	return slices.DeleteFunc(slices.Clone(list), func(id int32) bool { return slices.Contains(gone, id) })
+}
+
+// Throttle has the moves, which are not begun yet, copy no more than so many bytes a
+// second from each broker and to each. Moves of the same topics that are under way are
+// held back too.
+func Throttle(ctx context.Context, cluster kmsg.Requestor, moves []Move, bytesPerSecond int64) error {
+	pending, err := List(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	t := throttle(moves, pending)
+	var changes []change
+	for _, topic := range slices.Sorted(maps.Keys(topicsOf(moves))) {
+		changes = append(changes, change{kmsg.ConfigResourceTypeTopic, topic, map[string]string{
+			leaderReplicas: strings.Join(t.leaders[topic], ","), followerReplicas: strings.Join(t.followers[topic], ",")}})
+	}
+	rate := strconv.FormatInt(bytesPerSecond, 10)
+	for _, id := range slices.Sorted(maps.Keys(t.brokers)) {
+		changes = append(changes, change{kmsg.ConfigResourceTypeBroker, strconv.Itoa(int(id)), map[string]string{leaderRate: rate, followerRate: rate}})
+	}
+	return alterConfigs(ctx, cluster, changes)
+}
+
+// topicsOf are the topics of moves.
+func topicsOf(moves []Move) map[string]bool {
+	topics := map[string]bool{}
+	for _, m := range moves {
+		topics[m.Topic] = true
+	}
+	return topics
+}
+
+// Unthrottle holds the topics back no more, and takes the rates of the brokers away.
+func Unthrottle(ctx context.Context, cluster kmsg.Requestor, topics []string, brokers []int32) error {
+	var changes []change
+	for _, topic := range topics {
+		changes = append(changes, change{kmsg.ConfigResourceTypeTopic, topic, map[string]string{leaderReplicas: "", followerReplicas: ""}})
+	}
+	for _, id := range brokers {
+		changes = append(changes, change{kmsg.ConfigResourceTypeBroker, strconv.Itoa(int(id)), map[string]string{leaderRate: "", followerRate: ""}})
+	}
+	return alterConfigs(ctx, cluster, changes)
+}
+
+// change sets configs of a topic or a broker; an empty value takes one away.
+type change struct {
+	kind   kmsg.ConfigResourceType
+	name   string
+	values map[string]string
+}
+
+// alterConfigs makes changes, and goes on after one that is refused.
+func alterConfigs(ctx context.Context, cluster kmsg.Requestor, changes []change) error {
+	var errs []error
+	for some := range slices.Chunk(changes, throttledMax) {
+		q := kmsg.NewPtrIncrementalAlterConfigsRequest()
+		for _, c := range some {
+			r := kmsg.NewIncrementalAlterConfigsRequestResource()
+			r.ResourceType, r.ResourceName = c.kind, c.name
+			for _, key := range slices.Sorted(maps.Keys(c.values)) {
+				k := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+				k.Name, k.Op = key, kmsg.IncrementalAlterConfigOpDelete
+				if value := c.values[key]; value != "" {
+					k.Op, k.Value = kmsg.IncrementalAlterConfigOpSet, kmsg.StringPtr(value)
+				}
+				r.Configs = append(r.Configs, k)
+			}
+			q.Resources = append(q.Resources, r)
+		}
+		answers, err := q.RequestWith(ctx, cluster)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, r := range answers.Resources {
+			if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
+				errs = append(errs, fmt.Errorf("throttle of %s %s: %w", strings.ToLower(r.ResourceType.String()), r.ResourceName, told(err, text(r.ErrorMessage))))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// text is a text that may be missing.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Throttled finds those of the topics that name replicas to hold back.
+func Throttled(ctx context.Context, cluster kmsg.Requestor, topics []string) (found []string, err error) {
+	for some := range slices.Chunk(topics, throttledMax) {
+		q := kmsg.NewPtrDescribeConfigsRequest()
+		for _, topic := range some {
+			r := kmsg.NewDescribeConfigsRequestResource()
+			r.ResourceType, r.ResourceName, r.ConfigNames = kmsg.ConfigResourceTypeTopic, topic, []string{leaderReplicas, followerReplicas}
+			q.Resources = append(q.Resources, r)
+		}
+		answers, err := q.RequestWith(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range answers.Resources {
+			if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
+				return nil, fmt.Errorf("throttle of topic %s: %w", r.ResourceName, told(err, text(r.ErrorMessage)))
+			}
+			if slices.ContainsFunc(r.Configs, func(c kmsg.DescribeConfigsResponseResourceConfig) bool { return text(c.Value) != "" }) {
+				found = append(found, r.ResourceName)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
