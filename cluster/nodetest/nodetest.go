@@ -27,13 +27,14 @@ const listenerName = "PLAINTEXT"
 // Options change what a test's node is like. The zero value is node 1 in a
 // temporary directory.
 type Options struct {
-	NodeID    kafka.BrokerID // 0: 1
-	ClusterID string         // empty: a random one
-	DataDir   string         // empty: a temporary one
-	Address   string         // of the client listener; empty: a free port of 127.0.0.1
-	Peer      string         // address of the peer port; empty: the node stays alone
-	Join      []string       // peer addresses of a cluster to join
-	Keys      [][]byte       // of gossip and of the peer port
+	NodeID    kafka.BrokerID    // 0: 1
+	ClusterID string            // empty: a random one
+	DataDir   string            // empty: a temporary one
+	Address   string            // of the client listener; empty: a free port of 127.0.0.1
+	Listeners []broker.Listener // beside that one
+	Peer      string            // address of the peer port; empty: the node stays alone
+	Join      []string          // peer addresses of a cluster to join
+	Keys      [][]byte          // of gossip and of the peer port
 	Rack      string
 	Static    config.Static // Kafka's broker keys
 	Retention storage.Retention
@@ -85,6 +86,7 @@ func (n *Node) start() {
 	o.Broker = broker.Options{NodeID: n.options.NodeID, Rack: n.options.Rack, Log: n.options.Log, Static: n.options.Static, Retention: n.options.Retention,
 		Plugins: n.options.Plugins, Security: n.options.Security,
 		Listeners: []broker.Listener{{Name: listenerName, Address: n.options.Address, SASL: n.options.SASL}}}
+	o.Broker.Listeners = append(o.Broker.Listeners, n.options.Listeners...)
 	if n.options.Admin {
 		o.Broker.AdminAddress = "127.0.0.1:0"
 	}
@@ -145,6 +147,9 @@ func (n *Node) Running() bool { return n.node != nil }
 
 // Addr is the address of the client listener.
 func (n *Node) Addr() string { return n.options.Address }
+
+// AddrOf is the address of another listener.
+func (n *Node) AddrOf(listener string) string { return n.node.Addr(listener).String() }
 
 // AdminAddr is the address of the admin listener.
 func (n *Node) AdminAddr() string { return n.node.AdminAddr().String() }

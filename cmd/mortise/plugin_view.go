@@ -32,13 +32,13 @@ func pluginListCommand(a *app) *cobra.Command {
 	var builtin bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List plugins with their state; with --builtin what is compiled in",
+		Short: "List the plugins of every broker with their state; with --builtin what is compiled in",
 		Example: `  mortise plugin list
   mortise plugin list --builtin
   mortise plugin list --admin broker1.example.com:9644 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			desks, missing := a.pluginDesks(c.Context())
+			desks, missing := a.allDesks(c.Context())
 			if len(desks) == 0 {
 				return missing
 			}

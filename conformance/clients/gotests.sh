@@ -24,11 +24,15 @@ group_walk() {
 plugin_swaps() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'Swaps' -swaps 100 -timeout 5m); }
 plugin_faults() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'NoFault' -faults 60 -timeout 5m); }
 
+# plugin_rollout installs, upgrades and repairs plugins on three real nodes under load; some 15 seconds.
+plugin_rollout() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'RollOut' -mortise "$work/mortise" -timeout 2m); }
+
 plugin_broken() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'Blast' -broken -timeout 5m); }
 
 gotest_steps() {
   step plugin-swaps plugin_swaps
   step plugin-broken plugin_broken
+  [[ $target == kafka ]] || step plugin-rollout plugin_rollout
   step plugin-faults plugin_faults
   step group-walk group_walk
   step assignors-agree asks_kafka ./core/internal/assignor TestKafkaAgrees

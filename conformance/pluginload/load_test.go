@@ -32,7 +32,8 @@ type load struct {
 	// trouble has what may fail now, but not for good: nothing that is wrong may pass.
 	trouble map[string]bool // guarded by mu
 	// right counts the right answers since the last wrong one or may, by part.
-	right map[string]int // guarded by mu
+	right  map[string]int  // guarded by mu
+	failed map[string]bool // guarded by mu; parts whose last answer was wrong
 }
 
 // may says what may fail from now on, because its plugin does; nothing else may.
@@ -53,7 +54,8 @@ func (l *load) is(what, about string, got, want error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if errors.Is(got, want) {
+	l.failed[what] = !errors.Is(got, want)
+	if !l.failed[what] {
 		l.right[what]++
 		return
 	}
@@ -84,6 +86,18 @@ func fatal(err error) bool {
 	return false
 }
 
+// failurePause is how long a part with pauses waits after a failure, as clients do
+// (retry.backoff.ms): else those who connect again and again would be what the traffic
+// suffers from.
+const failurePause = 100 * time.Millisecond
+
+// failing says whether the last answer of a part was a wrong one.
+func (l *load) failing(what string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed[what]
+}
+
 // run repeats something, which is counted.
 func (l *load) run(what string, f func(n int)) {
 	count := l.counts[what]
@@ -95,10 +109,14 @@ func (l *load) run(what string, f func(n int)) {
 		for n := 0; l.ctx.Err() == nil; n++ {
 			f(n)
 			count.Add(1)
-			if l.pause > 0 {
+			pause := l.pause
+			if pause > 0 && l.failing(what) {
+				pause = max(pause, failurePause)
+			}
+			if pause > 0 {
 				select {
 				case <-l.ctx.Done():
-				case <-time.After(l.pause):
+				case <-time.After(pause):
 				}
 			}
 		}
@@ -126,8 +144,12 @@ func place(key string) int32 {
 
 // idle is a load of nothing.
 func (w *world) idle() *load {
-	l := &load{w: w, counts: map[string]*atomic.Int64{}, right: map[string]int{}}
+	l := &load{w: w, counts: map[string]*atomic.Int64{}, right: map[string]int{}, failed: map[string]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
+	w.t.Cleanup(func() { // also when the test failed before the end of the load
+		l.cancel()
+		l.running.Wait()
+	})
 	return l
 }
 

@@ -29,11 +29,12 @@ import (
 )
 
 var (
-	swaps  = flag.Int("swaps", 3, "upgrades of each plugin under load")
-	faults = flag.Int("faults", 5, "faults of the random run")
-	seed   = flag.Uint64("seed", 1, "of the random run")
-	broken = flag.Bool("broken", false, "break each plugin")
-	strict = flag.Bool("strict", false, "hold throughput and latency of uninvolved traffic to their bounds")
+	swaps   = flag.Int("swaps", 3, "upgrades of each plugin under load")
+	faults  = flag.Int("faults", 5, "faults of the random run")
+	seed    = flag.Uint64("seed", 1, "of the random run")
+	broken  = flag.Bool("broken", false, "break each plugin")
+	strict  = flag.Bool("strict", false, "hold throughput and latency of uninvolved traffic to their bounds")
+	program = flag.String("mortise", "", "the program, for a roll-out on real processes")
 )
 
 // patience is how long anything may take on a busy machine.
@@ -51,7 +52,7 @@ var versions = [2]string{"1.0.0", "2.0.0"}
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(beBroker); dir != "" {
 		built = os.Getenv(builtKey)
-		w := &world{control: brokertest.NewControl("load"), dir: dir, timeout: patience}
+		w := &world{dir: dir, timeout: patience}
 		if err := w.run(options{}); err != nil {
 			panic(err)
 		}
@@ -105,11 +106,14 @@ const (
 	guarded = "GUARDED"
 )
 
-// world is a broker whose plugins are processes.
+// world is a broker whose plugins are processes, or a cluster of them (three_test.go).
 type world struct {
 	*broker.Broker
 	t       testing.TB
-	control *brokertest.Control
+	control meta.Control
+	seeds   func(listener string) []string // where clients find it
+	admins  []string                       // the admin listener of each broker
+	factor  int16                          // replicas of topics
 	dir     string
 	ttl     time.Duration // of the answers of authenticator and authorizers
 	timeout time.Duration // of calls; 0: by kind
@@ -153,6 +157,7 @@ type options struct {
 	timeout time.Duration // 0: patience
 	bake    time.Duration
 	memory  uint64
+	faults  map[string]string // that plugins have from the beginning
 }
 
 // start runs a broker with version 1 of each plugin.
@@ -162,7 +167,7 @@ func start(t testing.TB, o options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, control: brokertest.NewControl("load"), dir: dir, ttl: o.ttl, timeout: o.timeout, memory: o.memory}
+	w := &world{t: t, dir: dir, ttl: o.ttl, timeout: o.timeout, memory: o.memory}
 	if w.timeout == 0 {
 		w.timeout = patience
 	}
@@ -182,19 +187,29 @@ func (w *world) run(o options) error {
 	if err := os.Mkdir(w.runDir(), 0o700); err != nil {
 		return err
 	}
+	for name, fault := range o.faults {
+		w.fail(name, fault)
+	}
+	control := brokertest.NewControl("load")
+	w.control, w.factor = control, 1
 	made, err := broker.New(broker.Options{FS: vfs.NewMem(), NodeID: 1, LogDirs: []string{"/data"},
 		Log:    slog.New(slog.NewTextHandler(&w.notes, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Static: config.Static{"log.retention.check.interval.ms": "20"},
 		Listeners: []broker.Listener{{Name: open, Address: "127.0.0.1:0"},
 			{Name: guarded, Address: "127.0.0.1:0", SASL: &broker.SASL{Mechanisms: []string{"PLAIN"}, Plugin: "authenticator"}}},
-		Control: w.control, Registrar: w.control, AdminAddress: "127.0.0.1:0",
+		Control: control, Registrar: control, AdminAddress: "127.0.0.1:0",
 		Security: broker.Security{SuperUsers: []string{"User:ANONYMOUS"}, Plugins: []string{"decide", "push"}},
 		Plugins:  broker.Plugins{Catalogue: catalogue, RunDir: w.runDir(), Bake: o.bake}})
 	if err != nil {
 		return err
 	}
 	w.Broker = made
-	return made.Start(context.Background())
+	if err := made.Start(context.Background()); err != nil {
+		return err
+	}
+	w.seeds = func(listener string) []string { return []string{made.Addr(listener).String()} }
+	w.admins = []string{made.AdminAddr().String()}
+	return nil
 }
 
 // runDir is where the plugins have their directories.
@@ -283,10 +298,13 @@ func (w *world) order(specs ...pluginhost.Spec) {
 	}
 }
 
-// status asks the admin listener about the plugins.
-func (w *world) status() map[string]pluginhost.Status {
+// status asks the admin listener of the first broker about the plugins.
+func (w *world) status() map[string]pluginhost.Status { return w.statusAt(w.admins[0]) }
+
+// statusAt asks an admin listener about the plugins.
+func (w *world) statusAt(admin string) map[string]pluginhost.Status {
 	w.t.Helper()
-	r, err := http.Get("http://" + w.AdminAddr().String() + "/v1/plugins")
+	r, err := http.Get("http://" + admin + "/v1/plugins")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -302,17 +320,19 @@ func (w *world) status() map[string]pluginhost.Status {
 	return all
 }
 
-// until waits until the plugins are so.
+// until waits until the plugins are so, on every broker.
 func (w *world) until(what string, ok func(map[string]pluginhost.Status) bool) {
 	w.t.Helper()
 	limit := time.After(patience)
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for now := w.status(); !ok(now); now = w.status() {
-		select {
-		case <-look.C:
-		case <-limit:
-			w.t.Fatalf("after %v not yet: %s; plugins: %+v", patience, what, now)
+	for _, admin := range w.admins {
+		for now := w.statusAt(admin); !ok(now); now = w.statusAt(admin) {
+			select {
+			case <-look.C:
+			case <-limit:
+				w.t.Fatalf("after %v not yet: %s; plugins: %+v", patience, what, now)
+			}
 		}
 	}
 }
@@ -333,7 +353,7 @@ func (w *world) serving() {
 // client makes a client that tries everything once.
 func (w *world) client(listener string, opts ...kgo.Opt) *kgo.Client {
 	w.t.Helper()
-	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(w.Addr(listener).String()), kgo.DisableIdempotentWrite(),
+	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(w.seeds(listener)...), kgo.DisableIdempotentWrite(),
 		kgo.RecordRetries(0), kgo.RequestRetries(0), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.MetadataMinAge(10 * time.Millisecond), kgo.DisableClientMetrics(),
 		kgo.WithLogger(kgo.BasicLogger(&w.notes, kgo.LogLevelInfo, func() string { return time.Now().Format("15:04:05.000 ") }))}, opts...)...)
@@ -351,7 +371,7 @@ func as(user, password string) kgo.Opt {
 // topic makes a topic of four partitions.
 func (w *world) topic(name string, configs map[string]string) {
 	w.t.Helper()
-	r, err := w.control.CreateTopics(w.t.Context(), []meta.NewTopic{{Name: name, PartitionCount: 4, ReplicationFactor: 1, Configs: configs}}, false)
+	r, err := w.control.CreateTopics(w.t.Context(), []meta.NewTopic{{Name: name, PartitionCount: 4, ReplicationFactor: w.factor, Configs: configs}}, false)
 	if err != nil || r[0].Err != nil {
 		w.t.Fatal(err, r)
 	}

@@ -118,7 +118,7 @@ func (p *plugins) close(ctx context.Context) error {
 // run applies the catalogue whenever it is another one.
 func (p *plugins) run(ctx context.Context) {
 	defer close(p.done)
-	applied := false
+	applied, told := false, map[string]string{} // why entries do not serve, as the log was told
 	for {
 		select {
 		case <-ctx.Done():
@@ -132,16 +132,30 @@ func (p *plugins) run(ctx context.Context) {
 		}
 		results := p.host.Apply(ctx, specs)
 		p.applied.note(epoch, results)
-		for _, r := range results {
-			if r.Err != nil && ctx.Err() == nil {
-				p.b.log("plugins").Error("plugin does not serve as the catalogue says", "name", r.Name, "error", r.Err)
-			}
+		if ctx.Err() == nil {
+			told = p.tell(results, told)
 		}
 		if !applied {
 			applied = true
 			close(p.first)
 		}
 	}
+}
+
+// tell logs why entries do not serve as the catalogue says, once for each reason: other
+// entries may change many times before somebody can help. It returns what is told.
+func (p *plugins) tell(results []pluginhost.Result, before map[string]string) map[string]string {
+	told := map[string]string{}
+	for _, r := range results {
+		if r.Err == nil {
+			continue
+		}
+		told[r.Name] = r.Err.Error()
+		if before[r.Name] != told[r.Name] {
+			p.b.log("plugins").Error("plugin does not serve as the catalogue says", "name", r.Name, "error", r.Err)
+		}
+	}
+	return told
 }
 
 // entries are those of the settings, and one for each compiled-in partitioner and

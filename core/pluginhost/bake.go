@@ -76,6 +76,7 @@ func (s *slot) revert() (*Spec, error) {
 	if g != nil && s.standby.Load() != nil && s.rollback(g, fmt.Errorf("an operator asked for it")) {
 		s.desired, s.outcome = s.active, nil
 		s.update(func(v *view) { v.desired = s.desired })
+		s.say(s.stateNow(), "") // it is what is wanted now
 		return s.active, nil
 	}
 	if s.previous == nil {

@@ -143,8 +143,8 @@ func TestRollbackWithinTheBakeTime(t *testing.T) {
 		w.must(spec(kind, "/v1"))
 		w.must(spec(kind, "/v2"))
 		back, err := w.Rollback(t.Context(), "p")
-		if err != nil || back.Path != "/v1" || w.starts() != 2 || w.state().Version != "1.0.0" {
-			t.Errorf("rollback: %v to %q after %d starts", err, back.Path, w.starts())
+		if s := w.state(); err != nil || back.Path != "/v1" || w.starts() != 2 || s.Version != "1.0.0" || s.Reason != "" {
+			t.Errorf("rollback: %v to %q after %d starts, version %s (%q)", err, back.Path, w.starts(), s.Version, s.Reason)
 		}
 		w.must(back)
 		if err := w.ask(t.Context(), kind); err != nil || w.starts() != 2 {

@@ -14,6 +14,9 @@ import (
 // lookEvery is how often a Watch looks for another policy.
 const lookEvery = 5 * time.Millisecond
 
+// muteFor is how late the first news of one that is mute are.
+const muteFor = 500 * time.Millisecond
+
 // policy is what the authenticator and the authorizers go by. The file is read for
 // each question: what it says counts at once.
 type policy struct {
@@ -56,6 +59,13 @@ func (p *policy) allows(name string) bool {
 func (p *policy) watch(ctx context.Context, f faultFile, changed func(refused []string, epoch uint64) error) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+	if f.now() == "mute" { // only its news are late
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(muteFor):
+		}
+	}
 	for epoch := uint64(1); ; epoch++ {
 		refused, fault := p.refused(), f.now()
 		if err := changed(refused, epoch); err != nil {
