@@ -15,8 +15,9 @@ import (
 
 // Member is a node that keeps the control log.
 type Member struct {
-	ID    kafka.BrokerID
-	Voter bool
+	ID      kafka.BrokerID
+	Voter   bool
+	Answers bool // the leader has heard of it within promoteAlive; only the leader knows
 }
 
 // Bounds of changes of the members.
@@ -99,9 +100,11 @@ func addressIn(c raft.Configuration, id raft.ServerID) (string, bool) {
 // Members are the nodes that keep the control log, as this node knows them.
 func (g *Group) Members() []Member {
 	var all []Member
+	leads := g.raft.State() == raft.Leader
 	for _, s := range g.servers() {
 		if id, err := nodeOf(s.ID); err == nil { // raft writes down no other
-			all = append(all, Member{ID: id, Voter: s.Suffrage == raft.Voter})
+			answers := leads && (id == g.options.NodeID || time.Since(g.seat.of(s.ID).heard) < promoteAlive)
+			all = append(all, Member{ID: id, Voter: s.Suffrage == raft.Voter, Answers: answers})
 		}
 	}
 	return all

@@ -23,7 +23,7 @@ func (g *Group) Status() Status {
 	s := Status{State: "follower", Term: g.raft.CurrentTerm(), LastIndex: g.raft.LastIndex(),
 		CommitIndex: g.raft.CommitIndex(), AppliedIndex: g.machine.applied.Load(), LastContact: -1}
 	s.Members = g.Members()
-	votes := slices.Contains(s.Members, Member{ID: g.options.NodeID, Voter: true})
+	votes := slices.ContainsFunc(s.Members, func(m Member) bool { return m.ID == g.options.NodeID && m.Voter })
 	switch {
 	case g.raft.State() == raft.Leader:
 		s.State, s.LastContact = "leader", 0

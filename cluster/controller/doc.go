@@ -33,7 +33,8 @@
 // One, three or five of the registered nodes vote, on as many racks as there are. One
 // change is under way at a time; each leaves more than half of the voters alive. A
 // voter that is gone for VoterReplaceAfter loses its vote to one that is there. A node's
-// death alone never makes the number smaller: unregistering it does.
+// death alone never makes the number smaller: unregistering it does. A member that is no
+// broker and does not answer is removed, by a later leader after VoterReplaceAfter.
 //
 // # Costs
 //

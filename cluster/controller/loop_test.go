@@ -104,7 +104,7 @@ func (c *cluster) members(context.Context) (all []Member, _ error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, votes := range c.voters {
-		all = append(all, Member{id, votes})
+		all = append(all, Member{ID: id, Voter: votes})
 	}
 	return all, nil
 }

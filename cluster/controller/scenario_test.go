@@ -198,7 +198,7 @@ func (s *stage) pass() {
 
 func (s *stage) members() (all []Member) {
 	for id, votes := range s.voters {
-		all = append(all, Member{id, votes})
+		all = append(all, Member{ID: id, Voter: votes, Answers: !s.deaf[id]})
 	}
 	return all
 }

@@ -10,8 +10,9 @@ import (
 
 // Member is a node that keeps the control log.
 type Member struct {
-	ID    kafka.BrokerID
-	Voter bool
+	ID      kafka.BrokerID
+	Voter   bool
+	Answers bool // it takes what the leader sends it
 }
 
 // voters is what the leader knows of the members of the control plane.
@@ -19,12 +20,13 @@ type voters struct {
 	members  []Member // by id
 	absent   map[kafka.BrokerID]time.Time
 	leaving  map[kafka.BrokerID]time.Time // unregistered while this node leads, and silent since
+	strange  map[kafka.BrokerID]time.Time // not registered, and without an answer since
 	changing bool
 	at       time.Time // not before
 }
 
 func newVoters(now time.Time) voters {
-	return voters{absent: map[kafka.BrokerID]time.Time{}, leaving: map[kafka.BrokerID]time.Time{}, at: now.Add(voterPause)}
+	return voters{absent: map[kafka.BrokerID]time.Time{}, leaving: map[kafka.BrokerID]time.Time{}, strange: map[kafka.BrokerID]time.Time{}, at: now.Add(voterPause)}
 }
 
 // unregistered takes a broker that the cluster has forgotten.
@@ -34,10 +36,25 @@ func (v *voters) unregistered(now time.Time, id kafka.BrokerID) { v.leaving[id] 
 // about to register again.
 func (v *voters) speaks(id kafka.BrokerID) { delete(v.leaving, id) }
 
-// left says whether a member was unregistered and is not there any more.
+// left says whether a member was unregistered and is not there any more. A leader that
+// has not seen that itself can't tell it from a node that joins and died before it
+// registered, and needs not: that one asks to join again.
 func (m *Machine) left(now time.Time, id kafka.BrokerID) bool {
-	since, ok := m.voters.leaving[id]
-	return ok && now.Sub(since) >= 2*m.config.HeartbeatInterval
+	if since, ok := m.voters.leaving[id]; ok && now.Sub(since) >= 2*m.config.HeartbeatInterval {
+		return true
+	}
+	since, ok := m.voters.strange[id]
+	return ok && now.Sub(since) >= m.config.VoterReplaceAfter
+}
+
+// stranger notes a member that is no broker and does not answer.
+func (m *Machine) stranger(now time.Time, member Member) {
+	_, known := m.voters.strange[member.ID]
+	if m.sessions[member.ID] != nil || member.Answers || member.ID == m.config.Self {
+		delete(m.voters.strange, member.ID)
+	} else if !known {
+		m.voters.strange[member.ID] = now
+	}
 }
 
 // Members takes the members of the control plane.
@@ -54,7 +71,13 @@ func (m *Machine) Members(now time.Time, members []Member) {
 			delete(v.absent, id)
 		}
 	}
+	for id := range v.strange {
+		if !slices.ContainsFunc(members, func(member Member) bool { return member.ID == id }) {
+			delete(v.strange, id)
+		}
+	}
 	for _, member := range members {
+		m.stranger(now, member)
 		if m.present(member.ID) {
 			delete(v.absent, member.ID)
 		} else if v.absent[member.ID].IsZero() {
@@ -78,6 +101,7 @@ func (m *Machine) Changed(now time.Time, c VoterChange, err error) {
 	if c.Kind == Remove {
 		m.voters.members = slices.DeleteFunc(m.voters.members, func(member Member) bool { return member.ID == c.ID })
 		delete(m.voters.leaving, c.ID)
+		delete(m.voters.strange, c.ID)
 	}
 	if m.halfway() {
 		m.voters.at = now
