@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +18,14 @@ type pluginRow struct {
 	least         float64 // target: share of the throughput
 }
 
-// pluginsConfig is a broker that asks another process who may do what, and which
-// segments may go.
-const pluginsConfig = `security:
+// pluginsAdmin is the admin listener of the broker with plugins.
+const pluginsAdmin = "127.0.0.1:29098"
+
+// pluginsConfig is a broker that asks another process who may do what, and, every
+// second, which segments may go.
+const pluginsConfig = `defaults:
+  log.retention.check.interval.ms: 1000
+security:
   authorizers: [decide]
 plugins:
   allow_unverified: true
@@ -38,7 +45,7 @@ func (o options) pluginsTable(binary string) (string, error) {
 	config := filepath.Join(o.dir, "plugins.yaml")
 	guarded := &broker{name: "plugins", addr: "127.0.0.1:29097", dir: filepath.Join(o.dir, "plugins"),
 		argv: func(dir string) []string {
-			return []string{o.mortise, "serve", "--config", config, "--data", dir, "--listen", "127.0.0.1:29097", "--admin-address", ""}
+			return []string{o.mortise, "serve", "--config", config, "--data", dir, "--listen", "127.0.0.1:29097", "--admin-address", pluginsAdmin}
 		}}
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return "", err
@@ -54,6 +61,9 @@ func (o options) pluginsTable(binary string) (string, error) {
 	}
 	ruled, err := o.turns("authorizer that is asked, and retention, in a process", 0.99,
 		pluginRun{guarded, map[string]string{"mortise.retention.plugin": "retention"}}, pluginRun{plain, nil})
+	if err == nil {
+		err = pluginsAsked()
+	}
 	if err != nil {
 		return "", err
 	}
@@ -64,6 +74,26 @@ func (o options) pluginsTable(binary string) (string, error) {
 	text.WriteString(ruled.line())
 	text.WriteString(counted.line())
 	return text.String(), err
+}
+
+// pluginsAsked is an error unless both plugins were asked: else their cost would be that
+// of nothing.
+func pluginsAsked() error {
+	for _, name := range []string{"decide", "retention"} {
+		r, err := http.Get("http://" + pluginsAdmin + "/v1/plugins/" + name)
+		if err != nil {
+			return err
+		}
+		defer r.Body.Close()
+		var plugin struct{ Calls uint64 }
+		if err := json.NewDecoder(r.Body).Decode(&plugin); err != nil {
+			return fmt.Errorf("plugin %s: %w", name, err)
+		}
+		if plugin.Calls == 0 {
+			return fmt.Errorf("plugin %s was never asked", name)
+		}
+	}
+	return nil
 }
 
 // pluginRun is a topic on a broker.
