@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,7 @@ type cluster struct {
 	network *vnet.Mem
 	nodes   map[kafka.BrokerID]*node
 	root    string // where their directories are; empty: in memory
+	log     *slog.Logger
 }
 
 // node is one of them; it keeps its disk while it is down.
@@ -62,7 +64,7 @@ func (c *cluster) open(id kafka.BrokerID) error {
 	if n.port, err = peer.Listen(peer.Options{Net: c.network.Host(host(id)), Address: address(id), Node: id}); err != nil {
 		c.t.Fatal(err)
 	}
-	o := Options{NodeID: id, Dir: n.dir, Memory: n.memory, Port: n.port}
+	o := Options{NodeID: id, Dir: n.dir, Memory: n.memory, Port: n.port, Log: c.log}
 	if id != 1 {
 		o.Join = func() []string { return []string{address(3), address(2), address(1)} }
 	}
@@ -144,6 +146,21 @@ func (c *cluster) leader(without ...kafka.BrokerID) kafka.BrokerID {
 	return kafka.NoBroker
 }
 
+// lead has whoever leads do something, and asks again while it does not lead any more.
+func (c *cluster) lead(f func(*Group) error) {
+	c.t.Helper()
+	for range 100 {
+		err := f(c.nodes[c.leader()].group)
+		if err == nil {
+			return
+		}
+		if !retriable(err) {
+			c.t.Fatal(err)
+		}
+	}
+	c.t.Fatal("whoever leads never does it")
+}
+
 // three are nodes 1, 2 and 3, all of them voters.
 func three(t *testing.T, seed uint64) *cluster {
 	t.Helper()
@@ -158,9 +175,7 @@ func (c *cluster) grow() {
 	c.start(1)
 	for id := kafka.BrokerID(2); id <= 3; id++ {
 		c.start(id)
-		if err := c.nodes[1].group.Promote(c.t.Context(), id); err != nil {
-			c.t.Fatalf("promote %d: %v", id, err)
-		}
+		c.lead(func(g *Group) error { return g.Promote(c.t.Context(), id) })
 	}
 }
 

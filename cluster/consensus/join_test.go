@@ -68,20 +68,11 @@ func growAndShrink(t *testing.T, root string) {
 	}
 	c.leader()
 	c.decide(2)
-	for leader := c.leader(); leader != 1; leader = c.leader() { // it may be one that does not lead any more
-		if err := c.nodes[leader].group.Resign(t.Context()); err != nil && !retriable(err) {
-			t.Fatal(err)
-		}
-	}
 	for id := kafka.BrokerID(2); id <= 3; id++ {
-		if err := c.nodes[1].group.Demote(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		c.lead(func(g *Group) error { return g.Demote(t.Context(), id) })
 	}
 	c.decide(3)
-	if err := c.nodes[1].group.Remove(t.Context(), 3); err != nil {
-		t.Fatal(err)
-	}
+	c.lead(func(g *Group) error { return g.Remove(t.Context(), 3) })
 	c.stop(3)
 	c.stop(2)
 	c.decide(1)
