@@ -18,6 +18,9 @@ func (c *control) plant(img *meta.Image, command metadata.Command) {
 			c.again(*q)
 			forgetEpochs(img, q)
 		}
+		if c.w.bug == replicatest.IgnoreBrokerEpoch {
+			forgetBrokers(q)
+		}
 	case *metadata.CreateTopics:
 		if c.w.bug == replicatest.ElectAnybody {
 			q.Topics[0].Configs[meta.UncleanElectionConfig] = "true"
@@ -47,6 +50,48 @@ func (c *control) lie(n *node, q *metadata.RegisterBroker) {
 	if b, known := c.latest().Broker(n.id); known && c.w.bug == replicatest.IgnoreUncleanShutdown {
 		q.CleanShutdown, q.PreviousEpoch = true, b.Epoch
 	}
+}
+
+// forgetBrokers makes a request for an ISR one that does not say by which registration
+// the leader found each replica in sync.
+func forgetBrokers(q *metadata.AlterISR) {
+	q.Changes = slices.Clone(q.Changes)
+	for i := range q.Changes {
+		isr := slices.Clone(q.Changes[i].ISR)
+		for k := range isr {
+			isr[k].Epoch = -1
+		}
+		q.Changes[i].ISR = isr
+	}
+}
+
+// spoil makes the bugs of what the deciders come to: a further image, or the same.
+func (c *control) spoil(old, next *meta.Image) *meta.Image {
+	if c.w.bug != replicatest.EverybodyEligible || next == old {
+		return next
+	}
+	e := next.Edit(next.Index + 1)
+	for t := range next.Topics() {
+		if before, ok := old.TopicByID(t.ID); ok && before != t {
+			e.PutTopic(keepEligible(before, t))
+		}
+	}
+	return e.Image()
+}
+
+// keepEligible is a topic in which nobody who could lead before is without that right.
+func keepEligible(before, t *meta.Topic) *meta.Topic {
+	spoiled := &meta.Topic{Name: t.Name, ID: t.ID, Partitions: slices.Clone(t.Partitions)}
+	for n := range min(len(before.Partitions), len(t.Partitions)) {
+		p, was := &spoiled.Partitions[n], &before.Partitions[n]
+		p.ELR = slices.Clone(p.ELR)
+		for _, id := range slices.Concat(was.ELR, was.ISR) {
+			if slices.Contains(p.Replicas, id) && !slices.Contains(p.ISR, id) && !slices.Contains(p.ELR, id) {
+				p.ELR = append(p.ELR, id)
+			}
+		}
+	}
+	return spoiled
 }
 
 // forgetEpochs makes a request for an ISR look as if it came from whom it may.

@@ -177,7 +177,10 @@ func (c *control) agree() {
 func (c *control) append(command metadata.Command) metadata.Result {
 	old := c.latest()
 	c.plant(old, command)
-	next, result := metadata.Apply(old, uint64(len(c.images)), command)
+	next, result := metadata.Apply(old, max(uint64(len(c.images)), old.Index+1), command)
+	if next = c.spoil(old, next); next.Index > uint64(len(c.images)) {
+		c.images = append(c.images, next) // what a bug makes counts twice
+	}
 	c.images = append(c.images, next)
 	c.w.note("control %d: %T %+v", len(c.images)-1, command, command)
 	c.w.image.check(old, next)

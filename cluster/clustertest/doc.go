@@ -16,10 +16,14 @@
 //   - What was acknowledged with acks=all is never lost, and nothing is there twice
 //     that an idempotent producer sent once.
 //   - Below a high watermark that anybody had, every replica has the same bytes.
+//   - Whoever may be elected, out of ISR or ELR, has all that is committed.
 //   - A high watermark does not go back while a process runs, nor the end of a
 //     partition as a reader sees it.
 //   - An epoch has one leader, the ISR is within the replicas, images only go forward.
 //   - After the last fault everything is in sync again in a bounded time.
+//
+// Nodes hear of decisions, and take their roles, at different times, and may miss some:
+// who leads again may never have heard that it did not lead in between.
 //
 // Any number of processes may be killed, cut off, paused or slowed down; one replica at
 // a time may lose what was not on its disk, or its disk.

@@ -98,6 +98,9 @@ func (h *history) replica(n *node, id meta.PartitionID, l *look, s replicatest.S
 	if c.loose {
 		return
 	}
+	if s.End < c.end && h.mayLead(n, id) {
+		h.w.fail("eligible: node %d may lead %s, its log ends at %d, and %d is committed", n.id, c.name, s.End, c.end)
+	}
 	if l.doubtful && !s.Leading && s.HighWatermark == l.hw {
 		return
 	}
@@ -123,8 +126,12 @@ func (h *history) replica(n *node, id meta.PartitionID, l *look, s replicatest.S
 		return
 	}
 	l.checked = s.HighWatermark
+	before := c.end
 	for _, b := range batches {
 		h.see(c, b, int(n.id))
+	}
+	if c.end > before {
+		h.eligible(id)
 	}
 }
 

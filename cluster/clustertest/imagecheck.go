@@ -74,6 +74,7 @@ func (c *imageChecker) partition(img *meta.Image, t *meta.Topic, n int, was *met
 			bad("another leader in the same epoch")
 		}
 	}
+	c.w.history.eligible(meta.PartitionID{Topic: t.ID, Partition: int32(n)})
 	if p.Leader == kafka.NoBroker {
 		return
 	}

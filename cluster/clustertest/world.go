@@ -150,7 +150,7 @@ func (w *world) healAll() {
 	w.net.heal()
 	w.control.slow = 0
 	for _, n := range w.nodes {
-		n.skew = 0
+		n.skew, n.behind, n.busy = 0, 0, 0
 		n.machine.Fill(false)
 		n.resume()
 		if n.replicas == nil {

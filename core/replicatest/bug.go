@@ -35,19 +35,29 @@ const (
 	IgnoreDuplicates
 	// StopWithoutSync: a broker that stops in order leaves records in the page cache.
 	StopWithoutSync
+	// IgnoreBrokerEpoch: a leader's wish for an ISR is granted although a replica was
+	// started anew since (KIP-903).
+	IgnoreBrokerEpoch
+	// EverybodyEligible: who leaves the ISR stays eligible although enough remain in sync
+	// to commit without it (KIP-966).
+	EverybodyEligible
+	// RememberFollowers: a leader that leads again, and did not hear that another led in
+	// between, remembers what its followers had.
+	RememberFollowers
 )
 
 // String is the bug's name in tests.
 func (b Bug) String() string {
 	return [...]string{"none", "skip truncation", "truncate to high watermark", "trust high watermark", "ack before ISR",
 		"join without catching up", "shrink before commit", "ignore min ISR", "ignore ISR epoch",
-		"ignore unclean shutdown", "elect anybody", "ignore duplicates", "stop without sync"}[b]
+		"ignore unclean shutdown", "elect anybody", "ignore duplicates", "stop without sync",
+		"ignore broker epoch", "everybody eligible", "remember followers"}[b]
 }
 
 // Bugs are all of them.
 func Bugs() []Bug {
 	var all []Bug
-	for b := SkipTruncation; b <= StopWithoutSync; b++ {
+	for b := SkipTruncation; b <= RememberFollowers; b++ {
 		all = append(all, b)
 	}
 	return all

@@ -1,6 +1,7 @@
 package replicatest
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/mortisemq/mortise/core/internal/partition"
@@ -14,6 +15,9 @@ import (
 
 // plantApplied makes the bugs of configurations.
 func (p *process) plantApplied() {
+	if p.env.Bug == RememberFollowers {
+		p.plantRemembered()
+	}
 	if p.env.Bug != IgnoreMinISR {
 		return
 	}
@@ -24,6 +28,43 @@ func (p *process) plantApplied() {
 		c.Topic = &topic
 		h.SetConfig(&c)
 	}
+}
+
+// plantRemembered tells leaders of a later epoch what their followers asked in the one
+// before, unless they did not lead in between.
+func (p *process) plantRemembered() {
+	for id, asked := range p.remembered {
+		h := p.find(id)
+		if h == nil || !h.Role().Leading {
+			delete(p.remembered, id)
+			continue
+		}
+		for _, replica := range slices.Sorted(maps.Keys(asked)) {
+			if q := asked[replica]; q.Epoch < h.Role().Epoch {
+				q.Epoch, q.LastEpoch = h.Role().Epoch, kafka.NoLeaderEpoch
+				var f partition.Fetched
+				h.ReplicaFetch(&q, &f)
+				if f.Range != nil {
+					f.Range.Release()
+				}
+				asked[replica] = q
+			}
+		}
+	}
+}
+
+// plantHeard remembers what a follower asked of a leader.
+func (p *process) plantHeard(h *partition.Partition, q *partition.Fetch) {
+	if p.env.Bug != RememberFollowers || q.Again || !h.Role().Leading || q.Epoch != h.Role().Epoch {
+		return
+	}
+	if p.remembered == nil {
+		p.remembered = map[meta.PartitionID]map[kafka.BrokerID]partition.Fetch{}
+	}
+	if p.remembered[idOf(h)] == nil {
+		p.remembered[idOf(h)] = map[kafka.BrokerID]partition.Fetch{}
+	}
+	p.remembered[idOf(h)][q.Replica] = *q
 }
 
 // plantFollowed makes the bugs of new followers.

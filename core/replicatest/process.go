@@ -38,6 +38,8 @@ type process struct {
 	followers followers
 	held      []meta.PartitionID
 	strangers kafka.ProducerID // made up by a bug
+
+	remembered map[meta.PartitionID]map[kafka.BrokerID]partition.Fetch // by a bug: what followers asked last
 }
 
 // images is the cluster's state as reconcile sees it.

@@ -75,6 +75,7 @@ func (p *process) fetchPartition(from kafka.BrokerID, q *kmsg.FetchRequest, topi
 	}
 	p.plantAsked(h, &ask)
 	h.ReplicaFetch(&ask, &f)
+	p.plantHeard(h, &ask)
 	p.plantServed(h, &f)
 	r.ErrorCode, r.HighWatermark, r.LastStableOffset, r.LogStartOffset = int16(f.Code), int64(f.HighWatermark), int64(f.LastStable), int64(f.LogStart)
 	r.DivergingEpoch.Epoch, r.DivergingEpoch.EndOffset = int32(f.DivergingEpoch), int64(f.DivergingEnd)

@@ -1,0 +1,201 @@
+package clustertest
+
+import (
+	"time"
+
+	"github.com/mortisemq/mortise/cluster/controller"
+	"github.com/mortisemq/mortise/cluster/metadata"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/replicatest"
+)
+
+// start begins a process.
+func (n *node) start() {
+	n.incarnation++
+	n.epoch, n.waiting, n.proposals, n.parked, n.stopping, n.owes = 0, nil, nil, nil, false, false
+	replicas, err := n.machine.Start(replicatest.Env{
+		ID: n.id, Now: n.now, LagMax: lagMax, Bug: n.w.bug,
+		ProposeISR: func(c meta.ISRChange) { n.proposals = append(n.proposals, c) }, Trace: n.tell(),
+	})
+	if err != nil {
+		n.note("did not start: %v", err)
+		n.w.after(time.Second, func() {
+			if n.replicas == nil && !n.w.faults.stopped(n) {
+				n.start()
+			}
+		})
+		return
+	}
+	n.replicas = replicas
+	previous, clean := replicas.CleanEpoch()
+	n.note("started, clean %v", clean)
+	n.register(previous, clean)
+	n.later(tickEvery, n.tick)
+}
+
+// register makes the process known to the cluster, and plays its roles afterwards.
+func (n *node) register(previous kafka.BrokerEpoch, clean bool) {
+	c := &metadata.RegisterBroker{ID: n.id, CleanShutdown: clean, PreviousEpoch: previous}
+	n.w.control.lie(n, c)
+	n.propose(c, func(r metadata.Result, ok bool) {
+		if !ok || r.BrokerEpoch <= 0 {
+			n.later(retryAfter, func() { n.register(previous, clean) })
+			return
+		}
+		first := n.epoch == 0
+		n.epoch = r.BrokerEpoch
+		n.note("registered, epoch %d", n.epoch)
+		n.replicas.Registered(n.epoch)
+		n.replicas.Apply(n.image)
+		if first {
+			n.later(0, n.heartbeat)
+		}
+	})
+}
+
+// learn is news of the control log.
+func (n *node) learn(index int) {
+	if index <= n.index || n.w.now < n.behind {
+		return
+	}
+	n.index, n.image = index, n.w.control.images[index]
+	n.takeRoles()
+	rest := n.waiting[:0]
+	var ready []func()
+	for _, wait := range n.waiting {
+		if wait.index <= index {
+			ready = append(ready, wait.run)
+		} else {
+			rest = append(rest, wait)
+		}
+	}
+	n.waiting = rest
+	inc := n.incarnation
+	for _, f := range ready {
+		if n.incarnation == inc { // else one of them ended the process
+			f()
+		}
+	}
+}
+
+// takeRoles has the replicas take the roles of the newest image, later when the process
+// is busy with those of one before: only the newest counts then.
+func (n *node) takeRoles() {
+	switch {
+	case n.epoch == 0 || n.owes:
+	case n.w.now < n.busy:
+		n.owes = true
+		n.later(n.busy-n.w.now, func() {
+			n.owes = false
+			n.takeRoles()
+		})
+	default:
+		n.replicas.Apply(n.image)
+	}
+}
+
+// heartbeat keeps the session, and registers again when the cluster does not know this
+// process.
+func (n *node) heartbeat() {
+	n.later(heartbeatEvery, n.heartbeat)
+	n.beat(func(controller.Answer) {})
+}
+
+// beat is one heartbeat.
+func (n *node) beat(told func(controller.Answer)) {
+	n.w.control.heartbeat(n, func(a controller.Answer) {
+		if a.Status != controller.Known {
+			n.note("epoch %d is not known", n.epoch)
+			n.register(n.epoch, false)
+		}
+		told(a)
+	})
+}
+
+func (n *node) tick() {
+	n.replicas.Tick()
+	n.later(tickEvery, n.tick)
+}
+
+// kill ends the process at once; powerCut also takes what was not on the disk.
+func (n *node) kill() {
+	n.note("killed")
+	n.replicas.Kill()
+	n.gone()
+}
+
+func (n *node) powerCut() {
+	n.note("power cut")
+	n.replicas.Kill()
+	n.gone()
+	n.cutPower()
+}
+
+// cutPower takes what is not on the disk of a machine without a process.
+func (n *node) cutPower() {
+	n.machine.PowerCut(n.w.rand)
+	n.torn = true
+}
+
+// wipe empties the disk of a machine without a process: it knows nothing any more.
+func (n *node) wipe() {
+	n.note("comes back with an empty disk")
+	n.machine.Wipe()
+	n.index, n.image = 0, meta.Empty("")
+}
+
+// gone forgets the process.
+func (n *node) gone() {
+	n.replicas, n.deferred, n.paused, n.torn = nil, nil, false, false
+	n.incarnation++
+	n.w.history.ended(n)
+}
+
+// restart kills and starts.
+func (n *node) restart() {
+	n.kill()
+	n.start()
+}
+
+// resume lets a paused process go on.
+func (n *node) resume() {
+	if !n.paused {
+		return
+	}
+	n.note("goes on")
+	n.paused = false
+	todo := n.deferred
+	n.deferred = nil
+	for _, f := range todo {
+		f()
+	}
+}
+
+// stop ends the process in order: leaders move first, as far as they can in time.
+func (n *node) stop(then func(clean bool)) {
+	n.stopping = true
+	over := false
+	end := func() {
+		if over {
+			return
+		}
+		over = true
+		err := n.replicas.Stop()
+		n.note("stopped, err %v", err)
+		n.gone()
+		then(err == nil)
+	}
+	n.later(stopTimeout, end)
+	n.leave(end)
+}
+
+// leave says that the process wants to stop, until it may.
+func (n *node) leave(end func()) {
+	n.beat(func(a controller.Answer) {
+		if a.Stop {
+			end()
+		}
+	})
+	n.later(retryAfter, func() { n.leave(end) })
+}
