@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mortisemq/mortise/core/internal/segment"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
@@ -36,6 +38,33 @@ func TestFullDiskStopsAppendsOnly(t *testing.T) { // LOG-12
 	b.reopen(false)
 	if _, last := span(t, b.all(1<<20)); last != 20 {
 		t.Fatalf("read to %d after recovery", last)
+	}
+}
+
+// A full disk has no room for the epochs of a new leader: the batches are flushed, what is
+// on the disk beside them is as it was, and once there is space all of it is there.
+func TestFullDiskKeepsTheEpochsItHad(t *testing.T) {
+	var s errorfs.Switch
+	b := newBench(t, errorfs.New(vfs.NewMem(), s.Inject), nil)
+	b.fill(3, 10)
+	if _, err := b.log.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	b.append(plain(1, 10, 5), 7)
+	s.On(func(op vfs.Op) bool { return op.Kind == vfs.OpWrite && strings.Contains(op.Name, epochFile) }, unix.ENOSPC)
+	if at, err := b.log.Sync(); !vfs.IsNoSpace(err) || !errors.Is(err, ErrStorage) || at != 6 {
+		t.Fatalf("flushed to %d, %v; want 6 and a full disk", at, err)
+	}
+	if err := b.log.Failure(); err != nil {
+		t.Fatal(err)
+	}
+	b.append(plain(1, 10, 5), 7)
+	s.Off()
+	if at, err := b.log.Sync(); err != nil || at != b.log.EndOffset() {
+		t.Fatalf("with space: flushed to %d, %v", at, err)
+	}
+	if got, err := vfs.ReadFile(b.fs, b.opts.Dir+"/"+epochFile, 100); err != nil || string(got) != "0\n2\n0 0\n7 6\n" {
+		t.Errorf("epochs %q, %v", got, err)
 	}
 }
 

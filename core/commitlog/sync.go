@@ -8,6 +8,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/internal/segment"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/vfs"
 )
 
 // syncTries bounds how often Sync begins again because of truncations.
@@ -16,7 +17,8 @@ const syncTries = 3
 // Sync makes everything durable that was appended before it was called, and moves
 // the recovery point there. It returns the recovery point. It runs beside appends;
 // concurrent calls wait for each other. When the disk fails it, nobody knows what
-// is on it: the log is failed from then on.
+// is on it: the log is failed from then on; but not when a full disk has no room for a
+// small file beside the batches, which a later Sync writes.
 //
 // Cost: one fdatasync for each segment with new data; after a roll, a new epoch or
 // an aborted transaction also one of each small file and one of the folder.
@@ -40,6 +42,10 @@ func (l *Log) sync() (kafka.Offset, error) {
 		if err != nil && l.cutSince(w.cuts) && (errors.Is(err, segment.ErrDeleted) || errors.Is(err, fs.ErrNotExist)) {
 			l.again(&w) // a file went away under us; any other failure is one of the disk
 			continue
+		}
+		if vfs.IsNoSpace(err) && vfs.IsNotReplaced(err) {
+			l.again(&w) // the batches are there, and a file beside them is as it was: nothing is lost
+			return l.RecoveryPoint(), l.storageError(fmt.Errorf("sync: %w", err))
 		}
 		if err != nil {
 			return l.RecoveryPoint(), l.fail(fmt.Errorf("sync: %w", err))

@@ -31,19 +31,20 @@ func ReadFile(fsys FS, name string, max int64) ([]byte, error) {
 }
 
 // WriteFileAtomic replaces a file as a whole: after a crash there is the old
-// content or the new, never a part.
+// content or the new, never a part. IsNotReplaced knows an error after which it is the
+// old one.
 func WriteFileAtomic(fsys FS, name string, data []byte) error {
 	tmp := name + ".tmp"
 	f, err := fsys.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
-		return err
+		return notReplaced{err}
 	}
 	_, err = f.WriteAt(data, 0)
 	if err == nil {
 		err = f.SyncData()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, fsys.Remove(tmp))
+		return notReplaced{errors.Join(err, fsys.Remove(tmp))}
 	}
 	if err := fsys.Rename(tmp, name); err != nil {
 		return err

@@ -22,3 +22,15 @@ func (e *LockedError) Error() string {
 func IsNoSpace(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
+
+// notReplaced is why WriteFileAtomic left a file as it was.
+type notReplaced struct{ error }
+
+func (e notReplaced) Unwrap() error { return e.error }
+
+// IsNotReplaced reports whether WriteFileAtomic failed before it touched the file, which
+// has its old content then, as durable as it was.
+func IsNotReplaced(err error) bool {
+	var e notReplaced
+	return errors.As(err, &e)
+}

@@ -93,10 +93,11 @@ func (d *Dir) Failed(op string, err error) {
 	}
 }
 
-// syncFailed tells the directory that a flush failed. A full disk is no excuse
-// here: what the file system promised space for may be gone from its cache.
+// syncFailed tells the directory that a flush failed. A full disk is an excuse only
+// where a small file could not be replaced: of a log, what the file system promised space
+// for may be gone from its cache.
 func (d *Dir) syncFailed(op string, err error) {
-	if isHandleLimit(err) {
+	if isHandleLimit(err) || vfs.IsNoSpace(err) && vfs.IsNotReplaced(err) {
 		d.Failed(op, err)
 		return
 	}

@@ -251,6 +251,27 @@ func TestFlushOnAFullDiskTakesTheDirectoryOffline(t *testing.T) {
 	s.Close(true, 1)
 }
 
+// But a small file that a full disk has no room for is as it was.
+func TestFlushThatReplacesNoFileOnAFullDiskPausesAppends(t *testing.T) {
+	s := mustOpen(t, options(t.TempDir()))
+	d := s.Dirs()[0]
+	full := vfs.NewMem()
+	full.SetCapacity(1)
+	l, a := &quickLog{err: vfs.WriteFileAtomic(full, "epochs", []byte("0\n1\n7 6\n"))}, new(answers)
+	if !vfs.IsNoSpace(l.err) {
+		t.Fatal(l.err)
+	}
+	d.Syncer.Wait(&Pending{Target: l}, 1, a)
+	d.Syncer.close()
+	if got := a.all(); len(got) != 1 || got[0] == nil {
+		t.Fatalf("answers %v, want one error", got)
+	}
+	if d.Offline() != nil || !errors.Is(d.Writable(), ErrFull) {
+		t.Errorf("writable %v, offline %v, want full and online", d.Writable(), d.Offline())
+	}
+	s.Close(true, 1)
+}
+
 func TestNothingIsWrittenAfterClose(t *testing.T) {
 	files := &renames{FS: vfs.OS()}
 	o := options(t.TempDir())
