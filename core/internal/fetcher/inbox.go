@@ -11,8 +11,13 @@ import (
 // inboxSize is the buffer of a link that gets small answers.
 const inboxSize = 64 << 10
 
+// inboxKept is the largest buffer that a link keeps from one answer to the next while its
+// answers are large: they come into it without a copy, and in fewer reads. The first
+// answer that is small, at the latest that of an idle leader, gives it back.
+const inboxKept = 1 << 20
+
 // large are the buffers of answers that are larger. They are the link's for as long as
-// the answer is read and appended.
+// such answers are read and appended.
 var large = sync.Pool{New: func() any { return new([]byte) }}
 
 // inbox cuts what arrives into frames.
@@ -22,6 +27,7 @@ type inbox struct {
 	buf   []byte
 	from  int // of what is not used yet
 	to    int
+	last  int // the length of the newest frame
 }
 
 // read reads once from a connection. There is room: for what is known to come, or for
@@ -47,6 +53,7 @@ func (b *inbox) frame(most int) ([]byte, error) {
 	}
 	f := b.buf[b.from+4 : b.from+4+n : b.from+4+n]
 	b.from += 4 + n
+	b.last = n
 	return f, nil
 }
 
@@ -70,7 +77,10 @@ func (b *inbox) makeRoom(most int) error {
 		b.buf = b.small
 	}
 	if b.from == b.to {
-		b.shrink()
+		b.from, b.to = 0, 0
+		if b.last <= inboxSize || len(b.buf) > inboxKept {
+			b.shrink()
+		}
 		return nil
 	}
 	n, err := b.length(most)
@@ -94,9 +104,8 @@ func (b *inbox) makeRoom(most int) error {
 	return nil
 }
 
-// shrink gives a large buffer back once it is empty.
+// shrink gives a large buffer back.
 func (b *inbox) shrink() {
-	b.from, b.to = 0, 0
 	b.release()
 	b.buf = b.small
 }
@@ -110,4 +119,7 @@ func (b *inbox) release() {
 }
 
 // reset forgets what arrived.
-func (b *inbox) reset() { b.shrink() }
+func (b *inbox) reset() {
+	b.from, b.to, b.last = 0, 0, 0
+	b.shrink()
+}

@@ -57,6 +57,46 @@ func next(t *testing.T, b *inbox, from io.Reader) []byte {
 	}
 }
 
+// wholeFrames gives a frame a read, as far as there is room, and counts the reads.
+type wholeFrames struct {
+	frame []byte
+	at    int
+	reads int
+}
+
+func (w *wholeFrames) Read(b []byte) (int, error) {
+	n := copy(b, w.frame[w.at:])
+	w.at = (w.at + n) % len(w.frame)
+	w.reads++
+	return n, nil
+}
+
+// TestLargeAnswersAreReadInPlace: while answers are large, one that has arrived takes one
+// read and no copy; the buffer is given back after a small one, and a huge one at once.
+func TestLargeAnswersAreReadInPlace(t *testing.T) {
+	var b inbox
+	frames := func(size, n int) (reads int) {
+		w := &wholeFrames{frame: binary.BigEndian.AppendUint32(nil, uint32(size))}
+		w.frame = append(w.frame, make([]byte, size)...)
+		for range n {
+			next(t, &b, w)
+		}
+		return w.reads
+	}
+	if reads := frames(3*inboxSize, 10); reads != 11 {
+		t.Errorf("%d reads for ten large answers, want one more than answers", reads)
+	}
+	if b.big == nil {
+		t.Fatal("the buffer is not kept")
+	}
+	if frames(100, 2); b.big != nil {
+		t.Error("an idle link keeps a large buffer")
+	}
+	if frames(inboxKept, 1); b.big == nil || b.makeRoom(1<<20) != nil || b.big != nil {
+		t.Error("a huge buffer is kept")
+	}
+}
+
 // pieces gives at most so many bytes a read.
 type pieces struct {
 	r    io.Reader
