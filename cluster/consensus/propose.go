@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -12,6 +13,7 @@ import (
 	"github.com/mortisemq/mortise/cluster/metadata"
 	"github.com/mortisemq/mortise/cluster/peer"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 )
 
 // leaderPatience is how long a decision waits for a leader: longer than an election
@@ -38,16 +40,44 @@ func (g *Group) propose(ctx context.Context, c metadata.Command) (metadata.Resul
 	if err := g.Ready(ctx); err != nil {
 		return metadata.Result{}, err
 	}
+	q := proposal{Command: b, For: askedFor(ctx), Through: g.options.NodeID}
 	var r metadata.Result
 	err = g.atLeader(ctx, func(leader kafka.BrokerID, mine bool) (err error) {
 		if mine {
-			r, err = g.proposeHere(ctx, b)
+			r, err = g.proposeHere(ctx, &q, c)
 		} else {
-			r, err = g.forward(ctx, leader, b)
+			r, err = g.forward(ctx, leader, &q)
 		}
 		return err
 	})
+	if err == nil && q.For != "" {
+		g.note("a change was asked for and decided", &q, c, &r)
+	}
 	return r, err
+}
+
+// proposal is a command on its way to the leader.
+type proposal struct {
+	Command []byte         `cbor:"1,keyasint"`           // as metadata encodes it
+	For     string         `cbor:"2,keyasint,omitempty"` // the principal that asks; empty: the cluster itself
+	Through kafka.BrokerID `cbor:"3,keyasint"`           // the node at which it asked
+}
+
+// principalMax is how many bytes of a principal travel and are logged.
+const principalMax = 256
+
+// askedFor is meta.AskedFor, as it may stand in a message.
+func askedFor(ctx context.Context) string {
+	principal := meta.AskedFor(ctx)
+	return strings.ToValidUTF8(principal[:min(len(principal), principalMax)], "?")
+}
+
+// note logs who changed what, if it is something that people change.
+func (g *Group) note(text string, q *proposal, c metadata.Command, r *metadata.Result) {
+	if name, about := metadata.Subjects(c); name != "" {
+		g.options.Log.Info("control: "+text, "change", name, "about", about, "principal", q.For, "through", q.Through,
+			"refused", r.Refused(), "index", g.Image().Index)
+	}
 }
 
 // Propose has a command agreed on and applied here, whoever leads. Its errors are a
@@ -97,7 +127,7 @@ func (g *Group) atLeader(ctx context.Context, ask func(leader kafka.BrokerID, mi
 }
 
 // proposeHere commits a command as the leader.
-func (g *Group) proposeHere(ctx context.Context, b []byte) (metadata.Result, error) {
+func (g *Group) proposeHere(ctx context.Context, q *proposal, c metadata.Command) (metadata.Result, error) {
 	type outcome struct {
 		result metadata.Result
 		err    error
@@ -108,7 +138,10 @@ func (g *Group) proposeHere(ctx context.Context, b []byte) (metadata.Result, err
 	done := make(chan outcome, 1)
 	go func() { // raft's future knows no context
 		defer g.running.Done()
-		r, err := g.commit(b)
+		r, err := g.commit(q.Command)
+		if err == nil && q.For != "" && q.Through != g.options.NodeID {
+			g.note("a change was decided for another node", q, c, &r)
+		}
 		done <- outcome{r, err}
 	}()
 	select {
@@ -130,9 +163,13 @@ func (g *Group) commit(b []byte) (metadata.Result, error) {
 
 // forward has the leader commit a command, and waits for the image that has it.
 //
-// The call is the encoded command; the answer is the index of the leader's image
-// (uint64) and the encoded result.
-func (g *Group) forward(ctx context.Context, leader kafka.BrokerID, b []byte) (metadata.Result, error) {
+// The call is the proposal; the answer is the index of the leader's image (uint64) and
+// the encoded result.
+func (g *Group) forward(ctx context.Context, leader kafka.BrokerID, q *proposal) (metadata.Result, error) {
+	b, err := encode(q)
+	if err != nil {
+		return metadata.Result{}, err
+	}
 	short, stop := context.WithTimeout(ctx, forwardWait)
 	defer stop()
 	answer, err := g.Call(short, leader, peer.KindPropose, b)
@@ -152,13 +189,19 @@ func (g *Group) forward(ctx context.Context, leader kafka.BrokerID, b []byte) (m
 // answerProposal is forward's other side. A command that this build can't read must
 // not get into the log, where it would stop every node.
 func (g *Group) answerProposal(ctx context.Context, b []byte) ([]byte, error) {
-	if _, err := metadata.DecodeCommand(b); err != nil {
+	var q proposal
+	err := decode(b, &q)
+	var c metadata.Command
+	if err == nil {
+		c, err = metadata.DecodeCommand(q.Command)
+	}
+	if err != nil {
 		return nil, kafka.ErrInvalidRequest.Err(err.Error())
 	}
 	if !g.Leads() {
 		return nil, kafka.ErrNotController.Err("")
 	}
-	r, err := g.proposeHere(ctx, b)
+	r, err := g.proposeHere(ctx, &q, c)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,9 @@ func (g *Group) askForVoter(ctx context.Context, q voterRequest) error {
 		return err
 	}
 	_, err = g.CallLeader(ctx, peer.KindMembers, body)
+	if principal := askedFor(ctx); err == nil && principal != "" {
+		g.options.Log.Info("control: the voters were changed", "node", q.ID, "votes", !q.Remove, "principal", principal)
+	}
 	return err
 }
 

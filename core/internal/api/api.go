@@ -140,9 +140,15 @@ func (a *API) broker(img *meta.Image) *config.Broker {
 }
 
 // later runs work that may block in the background, one after the other for each
-// connection. ctx ends when the API closes.
+// connection. ctx ends when the API closes, and names who asks.
 func (a *API) later(r *wire.Request, work func(ctx context.Context)) {
-	if !a.background.submit(r.Conn.ID, work) {
+	identity := r.Conn.Identity()
+	if !a.background.submit(r.Conn.ID, func(ctx context.Context) {
+		if identity != nil {
+			ctx = meta.For(ctx, identity.Principal)
+		}
+		work(ctx)
+	}) {
 		r.Drop(errBusy)
 	}
 }

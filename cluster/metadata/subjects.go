@@ -1,0 +1,68 @@
+package metadata
+
+import (
+	"fmt"
+
+	"github.com/mortisemq/mortise/core/kafka"
+)
+
+// subjectsMax bounds how many subjects of one command are named.
+const subjectsMax = 20
+
+// Subjects say what a command that somebody asks for is about, for a log: its name and
+// whom or what it changes, without the values, which may be secrets. No name: it is no
+// change that people make.
+func Subjects(c Command) (name string, about []string) {
+	switch c := c.(type) {
+	case *CreateTopics:
+		return "create topics", named(c.Topics, func(t NewTopic) string { return t.Name })
+	case *DeleteTopics:
+		return "delete topics", named(c.IDs, kafka.TopicID.String)
+	case *CreatePartitions:
+		return "create partitions", named(c.Topics, func(t NewPartitions) string { return t.Topic })
+	case *AlterConfigs:
+		return "alter configs", named(c.Changes, func(r ConfigChange) string { return fmt.Sprintf("%d:%s", r.Type, r.Name) })
+	case *UpdateFeatures:
+		return "update features", named(c.Updates, func(u FeatureUpdate) string { return u.Name })
+	case *CreateACLs:
+		return "create acls", named(c.Rules, func(r ACL) string { return fmt.Sprintf("%s on %d:%s", r.Principal, r.Resource, r.Name) })
+	case *DeleteACLs:
+		return "delete acls", nil
+	case *AlterPlugins:
+		return "alter plugins", named(c.Changes, func(p PluginChange) string { return p.Name })
+	case *ElectLeaders:
+		return "elect leaders", named(c.Partitions, func(p PartitionID) string { return fmt.Sprintf("%s-%d", p.Topic, p.Partition) })
+	case *AlterReassignments:
+		return "alter reassignments", named(c.Changes, func(r Reassignment) string { return fmt.Sprintf("%s-%d", r.Topic, r.Partition) })
+	case *UnregisterBroker:
+		return "unregister broker", []string{fmt.Sprint(c.ID)}
+	}
+	return "", nil
+}
+
+// named are the names of the first subjectsMax of a list, and how many follow.
+func named[T any](list []T, name func(T) string) []string {
+	all := mapped(list[:min(len(list), subjectsMax)], name)
+	if more := len(list) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return all
+}
+
+// Refused counts the parts of a command that were refused.
+func (r *Result) Refused() (n int) {
+	if r.Err != nil {
+		n++
+	}
+	for _, err := range r.Errors {
+		if err != nil {
+			n++
+		}
+	}
+	for _, t := range r.Topics {
+		if t.Err != nil {
+			n++
+		}
+	}
+	return n
+}
