@@ -46,6 +46,8 @@ source "$here/clients/plugins.sh"
 source "$here/clients/security.sh"
 # shellcheck source=clients/cluster.sh
 source "$here/clients/cluster.sh"
+# shellcheck source=clients/three.sh
+source "$here/clients/three.sh"
 # shellcheck source=clients/gotests.sh
 source "$here/clients/gotests.sh"
 

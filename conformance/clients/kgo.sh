@@ -13,10 +13,11 @@ install_kgo() {
   )
 }
 
-# kgo_test RECORDS FLAGS... runs the tests where their source is, which one of them reads.
+# kgo_test RECORDS FLAGS... runs the tests where their source is, which one of them reads, on the broker under test, or
+# with as many replicas as $kgo_factor says on the brokers at $kgo_seeds.
 kgo_test() {
   local log="$work/kgo.log" code=0
-  (cd "$(cat "$work/kgo.source")" && KGO_SEEDS="$addr" KGO_TEST_RF=1 KGO_TEST_RECORDS="$1" KGO_LOG_LEVEL="${KGO_LOG_LEVEL:-none}" \
+  (cd "$(cat "$work/kgo.source")" && KGO_SEEDS="${kgo_seeds:-$addr}" KGO_TEST_RF="${kgo_factor:-1}" KGO_TEST_RECORDS="$1" KGO_LOG_LEVEL="${KGO_LOG_LEVEL:-none}" \
     "$work/kgo.test" -test.v -test.skip '^TestTxnEtl$' "${@:2}") >"$log" 2>&1 || code=1
   kgo_skipped "$log" || code=1
   grep -E '^ *--- FAIL|^panic:|_test.go:[0-9]+: ' "$log" | grep -vE 'DELETING|deleting|not set, skipping|does not support|completed in' || true

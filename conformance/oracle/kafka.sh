@@ -5,13 +5,16 @@
 #   kafka.sh start DIR PORT [K=V…] format DIR (when empty), start, wait until it serves
 #   kafka.sh secured DIR PORT [K=V…] start one whose clients log in by SASL PLAIN (the users of transcripts) and whose
 #                                  access rules are in force (StandardAuthorizer; admin is a super user)
+#   kafka.sh telemetry DIR PORT [K=V…] start one that takes the metrics of clients (TelemetryReceiver.java)
 #   kafka.sh three DIR PORT [K=V…] start three brokers, on PORT, PORT+2 and PORT+4, with data in DIR/1 … DIR/3
 #   kafka.sh member DIR PORT N [K=V…] start broker N of the three (again)
+#   kafka.sh voters DIR PORT [K=V…] start three brokers like those, all of which vote
+#   kafka.sh voter DIR PORT N [K=V…] start broker N of these (again)
 #   kafka.sh stop DIR              ask it to stop and wait (clean shutdown)
 #   kafka.sh kill DIR              stop it with SIGKILL (crash)
 #   kafka.sh tool CLASS ARGS…      run one of Kafka's command-line tools
 #
-# The controller listens on PORT+1. Extra K=V are lines of server.properties.
+# The controller listens on PORT+1, of three voters also on PORT+3 and PORT+5. Extra K=V are lines of server.properties.
 # A single node has no eligible leader replicas (KIP-966), which would give min.insync.replicas a value for all brokers.
 # Of three brokers the first is the controller, the only voter, and the others observe: any of those can be stopped.
 # MORTISE_CACHE holds the jars (default ~/.cache/mortise). KAFKA_HEAP is the heap (default 512m).
@@ -20,6 +23,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache="${MORTISE_CACHE:-$HOME/.cache/mortise}/kafka-4.4.0"
 lib="$cache/lib"
+classes="" # a folder with more classes of a broker
 cluster_id=AAAAAAAAQACAAAAAAAAAAA
 
 fetch_jars() {
@@ -78,7 +82,7 @@ launch() { # DIR
   (
     cd "$dir"
     exec setsid java "-Xmx$heap" "-Xms$heap" -server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 \
-      "-Dlog4j2.configurationFile=$here/log4j2.yaml" -cp "$lib/*" kafka.Kafka "$dir/server.properties"
+      "-Dlog4j2.configurationFile=$here/log4j2.yaml" -cp "$lib/*${classes:+:$classes}" kafka.Kafka "$dir/server.properties"
   ) >"$dir/server.log" 2>&1 </dev/null &
   echo "$!" >"$dir/pid"
 }
@@ -105,6 +109,13 @@ start() { # DIR PORT [K=V…]
   format "$dir" --feature eligible.leader.replicas.version=0
   launch "$dir"
   await "$dir" "$port"
+}
+
+telemetry() { # DIR PORT [K=V…]
+  mkdir -p "$1/classes"
+  classes=$(cd "$1/classes" && pwd)
+  javac -cp "$lib/*" -d "$classes" "$here/TelemetryReceiver.java"
+  start "$@" metric.reporters=TelemetryReceiver
 }
 
 # Of lines with the same key the later one counts.
@@ -147,6 +158,39 @@ three() { # DIR PORT [K=V…]
   for n in 1 2 3; do await "$1/$n" $(($2 + 2 * (n - 1))); done
 }
 
+# voter_properties DIR PORT N [K=V…]: a broker that decides too. What else is as in `mortise dev cluster`.
+voter_properties() {
+  local dir=$1 port=$2 n=$3 own=$(($2 + 2 * ($3 - 1))); shift 3
+  write_properties "$dir" "$port" | grep -v '^controller.quorum.voters='
+  cat <<EOF
+node.id=$n
+controller.quorum.bootstrap.servers=localhost:$((port + 1)),localhost:$((port + 3)),localhost:$((port + 5))
+listeners=PLAINTEXT://localhost:$own,CONTROLLER://localhost:$((own + 1))
+advertised.listeners=PLAINTEXT://localhost:$own,CONTROLLER://localhost:$((own + 1))
+offsets.topic.replication.factor=3
+default.replication.factor=3
+min.insync.replicas=2
+EOF
+  local kv
+  for kv in "$@"; do echo "$kv"; done
+}
+
+voter() { # DIR PORT N [K=V…]
+  local dir=$1 port=$2 n=$3 i all=""
+  mkdir -p "$dir/$n"
+  dir=$(cd "$dir/$n" && pwd)
+  voter_properties "$dir" "$port" "$n" "${@:4}" >"$dir/server.properties"
+  for i in 1 2 3; do all+=",$i@localhost:$((port + 2 * i - 1)):AAAAAAAAAAAAAAAAAAAAZ$(tr 123 Qgw <<<"$i")"; done
+  format "$dir" --initial-controllers "${all#,}"
+  launch "$dir"
+}
+
+voters() { # DIR PORT [K=V…]
+  local n
+  for n in 1 2 3; do voter "$1" "$2" "$n" "${@:3}"; done
+  for n in 1 2 3; do await "$1/$n" $(($2 + 2 * (n - 1))); done
+}
+
 # Clients log in; the controller's listener, on which only the broker speaks, is anonymous.
 secured() { # DIR PORT [K=V…]
   local dir=$1 port=$2 users="" user; shift 2
@@ -176,11 +220,14 @@ stop() { # DIR SIGNAL
 case "${1:-}" in
 lib) fetch_jars; echo "$lib/*" ;;
 start) fetch_jars; start "${@:2}" ;;
+telemetry) fetch_jars; telemetry "${@:2}" ;;
 secured) fetch_jars; secured "${@:2}" ;;
 three) fetch_jars; three "${@:2}" ;;
 member) fetch_jars; member "${@:2}"; await "$2/$4" $(($3 + 2 * ($4 - 1))) ;;
+voters) fetch_jars; voters "${@:2}" ;;
+voter) fetch_jars; voter "${@:2}"; await "$2/$4" $(($3 + 2 * ($4 - 1))) ;;
 stop) stop "$2" TERM ;;
 kill) stop "$2" KILL ;;
 tool) fetch_jars; java_run "${@:2}" ;;
-*) sed -n 2,18p "$0" >&2; exit 2 ;;
+*) sed -n 2,21p "$0" >&2; exit 2 ;;
 esac

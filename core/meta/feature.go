@@ -25,6 +25,10 @@ const GroupVersion = "group.version"
 // A feature is here when all that it promises is there, and not before.
 func SupportedFeatures() []Feature {
 	return []Feature{
+		// 1: who left the ISR below min.insync.replicas stays eligible (KIP-966). Partitions
+		// say so from then on, and always do here: there is no way back. A broker may have a
+		// min.insync.replicas of its own all the same, since the lowest counts.
+		{Name: "eligible.leader.replicas.version", Min: 0, Max: 1, Initial: 1, Changes: []int16{1}},
 		{Name: GroupVersion, Min: 0, Max: 1, Initial: 1}, // 1: the consumer protocol (KIP-848)
 		{Name: "metadata.version", Min: 7, Max: 33, Initial: 33, // 3.3-IV3 … 4.4-IV2
 			Changes: []int16{7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33}},

@@ -81,6 +81,7 @@ func (d *Draft) alterISR(from kafka.BrokerID, c *ISRChange) ISRResult {
 	for _, r := range c.ISR {
 		change.ISR = append(change.ISR, r.ID)
 	}
+	slices.Sort(change.ISR) // what a leader asks for is a set: Kafka's tools show it so
 	d.apply(t, int(c.Partition), &change)
 	_, p = d.partition(c.PartitionID)
 	if p.Leader != from { // the end of a reassignment took its place away

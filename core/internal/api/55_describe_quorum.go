@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -14,8 +16,8 @@ import (
 
 // DescribeQuorum (key 55), versions 0–2.
 //
-// Behaviour: the voters of the control plane, told in terms of Kafka's own log of
-// metadata, partition 0 of __cluster_metadata. A request for anything else is
+// Behaviour: the voters of the control plane in the order of their ids, told in terms
+// of Kafka's own log of metadata, partition 0 of __cluster_metadata. A request for anything else is
 // answered with UNKNOWN_TOPIC_OR_PARTITION for all that it asks for.
 
 // quorumListener is the name that an address of a voter has in the answer.
@@ -50,12 +52,18 @@ func (a *API) describeQuorum(r *wire.Request) {
 // tellQuorum fills the state of the voters in.
 func (a *API) tellQuorum(r *wire.Request, resp *kmsg.DescribeQuorumResponse) {
 	quorum := a.deps.Control.Quorum()
+	quorum.Voters, quorum.Observers = byID(quorum.Voters), byID(quorum.Observers)
 	p := kmsg.NewDescribeQuorumResponseTopicPartition()
 	p.ErrorMessage = kmsg.StringPtr("")
 	p.LeaderID, p.LeaderEpoch, p.HighWatermark = int32(quorum.Leader), quorum.LeaderEpoch, quorum.HighWatermark
 	p.CurrentVoters, p.Observers = a.replicaStates(&quorum, quorum.Voters), a.replicaStates(&quorum, quorum.Observers)
 	resp.Topics = []kmsg.DescribeQuorumResponseTopic{{Topic: clusterMetadataTopic, Partitions: []kmsg.DescribeQuorumResponseTopicPartition{p}}}
 	resp.Nodes = a.quorumNodes(r, &quorum)
+}
+
+// byID are replicas in the order of their ids.
+func byID(all []meta.QuorumReplica) []meta.QuorumReplica {
+	return slices.SortedFunc(slices.Values(all), func(x, y meta.QuorumReplica) int { return cmp.Compare(x.ID, y.ID) })
 }
 
 // asksForQuorum says whether a request is about the one thing that there is.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/api"
 	"github.com/mortisemq/mortise/core/kafka"
@@ -245,6 +246,32 @@ func (c *votingControl) AddVoter(_ context.Context, id kafka.BrokerID) error {
 func (c *votingControl) RemoveVoter(_ context.Context, id kafka.BrokerID) error {
 	c.asked = append(c.asked, fmt.Sprint("remove ", id))
 	return kafka.ErrRequestTimedOut.Err("")
+}
+
+// TestVotersAreInTheOrderOfTheirIDs, in which Kafka's tool prints them.
+func TestVotersAreInTheOrderOfTheirIDs(t *testing.T) {
+	rig := newAdminRig(t, adminOptions{})
+	rig.api.Close()
+	control := &votingControl{Control: rig.control, quorum: meta.Quorum{Leader: 3,
+		Voters: []meta.QuorumReplica{{ID: 3}, {ID: 1}, {ID: 2}}, Observers: []meta.QuorumReplica{{ID: 5}, {ID: 4}}}}
+	resolver := config.NewResolver(nil).For(self)
+	rig.api = api.New(api.Deps{Self: self, Control: control, Clock: clock.System{}, Config: func() *config.Resolver { return resolver }})
+	q := kmsg.NewPtrDescribeQuorumRequest()
+	q.Topics = []kmsg.DescribeQuorumRequestTopic{{Topic: "__cluster_metadata", Partitions: []kmsg.DescribeQuorumRequestTopicPartition{{}}}}
+	got := ask[*kmsg.DescribeQuorumResponse](rig, 2, q)
+	ids := func(all []kmsg.DescribeQuorumResponseTopicPartitionReplicaState) (out []int32) {
+		for _, r := range all {
+			out = append(out, r.ReplicaID)
+		}
+		return out
+	}
+	p := got.Topics[0].Partitions[0]
+	if voters, observers := ids(p.CurrentVoters), ids(p.Observers); !slices.Equal(voters, []int32{1, 2, 3}) || !slices.Equal(observers, []int32{4, 5}) {
+		t.Errorf("voters %v, observers %v", voters, observers)
+	}
+	if len(got.Nodes) != 3 || got.Nodes[0].NodeID != 1 || got.Nodes[2].NodeID != 3 {
+		t.Errorf("nodes %+v", got.Nodes)
+	}
 }
 
 func TestVoters(t *testing.T) {
