@@ -22,6 +22,7 @@ const (
 	stallMax      = 2 * TickInterval       // without a tick: this node stood still
 	voterPause    = time.Second            // between two changes of voters
 	voterRetry    = 5 * time.Second        // after one that failed
+	strangeMax    = 15 * time.Second       // without an answer of a member that is no broker
 	promoteLag    = 1000                   // changes that a new voter may be behind
 	electMax      = 1000                   // partitions in one election, as in Kafka
 )

@@ -34,7 +34,7 @@
 // change is under way at a time; each leaves more than half of the voters alive. A
 // voter that is gone for VoterReplaceAfter loses its vote to one that is there. A node's
 // death alone never makes the number smaller: unregistering it does. A member that is no
-// broker and does not answer is removed, by a later leader after VoterReplaceAfter.
+// broker and does not answer is removed, by a later leader after 15 s.
 //
 // # Costs
 //

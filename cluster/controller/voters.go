@@ -44,7 +44,7 @@ func (m *Machine) left(now time.Time, id kafka.BrokerID) bool {
 		return true
 	}
 	since, ok := m.voters.strange[id]
-	return ok && now.Sub(since) >= m.config.VoterReplaceAfter
+	return ok && now.Sub(since) >= strangeMax
 }
 
 // stranger notes a member that is no broker and does not answer.
