@@ -53,16 +53,19 @@ func (o options) loads(s sides) ([]row, error) {
 // warm makes the topic that the readers read, and takes a broker through enough
 // for its compiler.
 func (o options) warm(b *broker) error {
-	if err := b.createTopic(warmTopic); err != nil {
+	if err := b.createTopic(warmTopic, nil); err != nil {
 		return err
 	}
 	l := produceLoad{topic: warmTopic, partitions: partitions, perRequest: 1, records: bareRecords, recordBytes: bareValue,
 		connections: 2, inFlight: 5, totalBytes: warmReadMiB * mib, acksAll: b.followers != nil}
+	if b.followers != nil { // nobody reads of a cluster by the GiB
+		l.totalBytes = int64(min(o.warmMiB, warmReadMiB)) * mib
+	}
 	if _, err := l.run(b.addr); err != nil {
 		return err
 	}
 	if more := l; o.warmMiB > warmReadMiB {
-		if err := b.createTopic("warm-more"); err != nil {
+		if err := b.createTopic("warm-more", nil); err != nil {
 			return err
 		}
 		more.topic, more.totalBytes = "warm-more", int64(o.warmMiB-warmReadMiB)*mib

@@ -47,7 +47,7 @@ func costLoads() []scenario {
 
 // costs counts the workloads of one broker, then those of a cluster.
 func (o options) costs() ([]cost, error) {
-	o.warmMiB = warmReadMiB
+	o.warmMiB = min(o.warmMiB, warmReadMiB)
 	b, _ := o.brokers()
 	b.admin = costAdmin
 	b.argv = func(dir string) []string {

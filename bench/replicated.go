@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,15 +28,19 @@ const (
 )
 
 // createTopic makes a topic with a replica on every node.
-func (b *broker) createTopic(name string) error {
-	if b.followers == nil {
-		return createTopics(b.addr, partitions, name)
-	}
+func (b *broker) createTopic(name string, configs map[string]string) error {
 	var all []int32
-	for i := range b.nodes() {
-		all = append(all, int32(i+1))
+	if b.followers != nil {
+		for i := range b.nodes() {
+			all = append(all, int32(i+1))
+		}
+		configs = maps.Clone(configs)
+		if configs == nil {
+			configs = map[string]string{}
+		}
+		configs["min.insync.replicas"] = "2"
 	}
-	return createTopicsWith(b.addr, partitions, all, map[string]string{"min.insync.replicas": "2"}, name)
+	return createTopicsWith(b.addr, partitions, all, configs, name)
 }
 
 // replicatedLoad is 64 KiB batches to all partitions over one connection.
@@ -48,13 +53,17 @@ func replicatedLoad(totalBytes int64) produceLoad {
 func replicatedScenarios(scale float64) []scenario {
 	sized := func(n int64) int64 { return max(32*mib, int64(float64(n)*scale)) }
 	base := replicatedLoad(sized(gib))
-	one, small := base, base
+	one, small, wide := base, base, base
 	one.partitions = 1
 	small.records, small.totalBytes = 15, sized(gib/2)
+	wide.perRequest, wide.records, wide.totalBytes = partitions, 15, sized(gib/4)
+	flushed := produce(replicatedName+"acks=all, flush.messages=1, 12 × 16 KiB a request", wide)
+	flushed.configs = map[string]string{"flush.messages": "1"}
 	return []scenario{
 		produce(replicatedName+"acks=all, 64 KiB batches, 1 connection", base, faster(4), cheaper(0.25), quicker(0.2)),
 		produce(replicatedName+"acks=all, 64 KiB batches, one partition", one, faster(4)),
 		produce(replicatedName+"acks=all, 16 KiB batches, 1 connection", small, faster(4), cheaper(0.25)),
+		flushed,
 		replicatedEndToEnd(scale),
 	}
 }

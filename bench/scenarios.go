@@ -12,10 +12,11 @@ type scenario struct {
 	limits []limit
 	// topic is made before each run, and named for it; empty: the topic that the
 	// warm-up filled.
-	topic string
-	bare  bool // the bare sendfile loop can do it too
-	run   func(addr, topic string) (result, error)
-	show  func(r result) string
+	topic   string
+	configs map[string]string // of the topic
+	bare    bool              // the bare sendfile loop can do it too
+	run     func(addr, topic string) (result, error)
+	show    func(r result) string
 	// figure orders the repeats, of which the median counts.
 	figure func(r result) float64
 }
@@ -102,7 +103,7 @@ func (s scenario) prepare(b *broker) (topic string, err error) {
 	}
 	b.topics++
 	topic = fmt.Sprintf("%s-%d", s.topic, b.topics)
-	return topic, b.createTopic(topic)
+	return topic, b.createTopic(topic, s.configs)
 }
 
 // measureOn runs the scenario on a topic and adds the broker's CPU and memory.
