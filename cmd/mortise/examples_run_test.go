@@ -31,7 +31,7 @@ func TestExamplesRun(t *testing.T) {
 	at := n.Addr()
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/b.go"), "package b\n")
-	prefixes := program(t, "prefixpartitioner")
+	prefixes := program(t)
 	t.Chdir(t.TempDir())
 	if err := os.Symlink(prefixes, "prefixpartitioner"); err != nil {
 		t.Fatal(err)

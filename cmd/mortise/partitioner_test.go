@@ -18,7 +18,7 @@ func placesOf(t *testing.T, at, topic string) string {
 // and not kgo.
 func TestProduceByPartitioner(t *testing.T) {
 	_, at := start(t)
-	path := program(t, "prefixpartitioner")
+	path := program(t)
 	must(t, at, "", "topic", "create", "own", "crc", "prefix", "-p", "7")
 	const keys = "eu-1:a\neu-2:b\neu-3:c\neu-4:d\n"
 	must(t, at, keys, "produce", "own", "-k", ":")

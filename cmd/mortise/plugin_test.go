@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mortisemq/mortise/cluster/nodetest"
@@ -19,12 +20,38 @@ import (
 	"github.com/mortisemq/mortise/sdk/sdktest"
 )
 
-// program builds an example of the sdk and gives its path.
-func program(t testing.TB, example string) string {
+// example is the program of an example of the sdk, built once beside the binary of the
+// tests: to link it takes seconds.
+var example = sync.OnceValues(func() (path string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(filepath.Dir(self), "prefixpartitioner")
+	if out, err := exec.Command("go", "build", "-o", path, "../../sdk/examples/prefixpartitioner").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// program gives a test the example as a file of its own.
+func program(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), example)
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../sdk/examples/"+example).CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", example, err, out)
+	built, err := example()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return copied(t, built, filepath.Base(built))
+}
+
+// copied gives a program another name. Another process writes the file: what this one
+// has open to write, a program that it starts meanwhile would have open, too, and could
+// not be run.
+func copied(t testing.TB, program, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if out, err := exec.CommandContext(t.Context(), "cp", program, path).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	return path
 }
@@ -61,7 +88,7 @@ func described(t *testing.T, name string) broker.PluginReport {
 // TestPluginLife takes a real program through every command against a running node.
 func TestPluginLife(t *testing.T) {
 	n := startPlugins(t)
-	path := program(t, "prefixpartitioner")
+	path := program(t)
 	says := func(want string, args ...string) {
 		t.Helper()
 		if got := must(t, "", "", append([]string{"plugin"}, args...)...); !strings.Contains(got, want) {
@@ -117,7 +144,7 @@ func TestPluginLife(t *testing.T) {
 // until somebody says so.
 func TestPluginOfAProgramThatChanges(t *testing.T) {
 	startPlugins(t)
-	path := program(t, "prefixpartitioner")
+	path := program(t)
 	must(t, "", "", "plugin", "install", "prefix", path, "--kind", "partitioner")
 	before := described(t, "prefix")
 	content, err := os.ReadFile(path)
@@ -251,7 +278,7 @@ func TestPluginCommandLines(t *testing.T) {
 // TestPluginCheck holds that a program which keeps its contract passes, and that what
 // is no plugin does not.
 func TestPluginCheck(t *testing.T) {
-	r := decode[sdktest.Report](t, must(t, "", "", "plugin", "check", program(t, "prefixpartitioner"), "-o", "json"))
+	r := decode[sdktest.Report](t, must(t, "", "", "plugin", "check", program(t), "-o", "json"))
 	if r.Plugin.Name != "prefix" || !r.Passed() || len(r.Cases) < 10 || r.SHA256 == "" {
 		t.Errorf("%+v", r)
 	}
@@ -292,10 +319,11 @@ func TestGivenDigests(t *testing.T) {
 
 // TestPluginRunIsAProgram starts the real binary as a broker would be told to.
 func TestPluginRunIsAProgram(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "mortise")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
+	path := copied(t, self, "mortise") // which is what TestMain makes of it
 	var out bytes.Buffer
 	c := exec.CommandContext(t.Context(), path, "plugin", "run", "partitioner/murmur2")
 	c.Stderr = &out
