@@ -3,26 +3,27 @@
 #
 #   record.sh [-check] [FILE...]     all of testdata without files; -check compares instead of rewriting
 #
-# Those of testdata/secured are recorded from a Kafka with logins and access rules, those of testdata/three from one of
-# three brokers.
+# Those of testdata/secured are recorded from a Kafka with logins and access rules, those of testdata/telemetry from one
+# that takes the metrics of clients, those of testdata/three from one of three brokers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-check=() plain=() secured=() three=()
+check=() plain=() secured=() telemetry=() three=()
 for arg in "$@"; do
   case "$arg" in
   -check) check=(-check) ;;
   */secured/*) secured+=("$arg") ;;
+  */telemetry/*) telemetry+=("$arg") ;;
   */three/*) three+=("$arg") ;;
   *) plain+=("$arg") ;;
   esac
 done
-if ((${#plain[@]} + ${#secured[@]} + ${#three[@]} == 0)); then
-  plain=("$here"/testdata/*.txt) secured=("$here"/testdata/secured/*.txt) three=("$here"/testdata/three/*.txt)
+if ((${#plain[@]} + ${#secured[@]} + ${#telemetry[@]} + ${#three[@]} == 0)); then
+  plain=("$here"/testdata/*.txt) secured=("$here"/testdata/secured/*.txt) telemetry=("$here"/testdata/telemetry/*.txt) three=("$here"/testdata/three/*.txt)
 fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/mortise-transcripts.XXXXXX")
 port="${ORACLE_PORT:-19492}"
 stop() { "$here/oracle/kafka.sh" kill "$dir/$1" 2>/dev/null || true; }
-trap 'stop plain; stop secured; for n in 1 2 3; do stop three/$n; done; rm -rf "$dir"' EXIT
+trap 'stop plain; stop secured; stop telemetry; for n in 1 2 3; do stop three/$n; done; rm -rf "$dir"' EXIT
 
 # record NAME PORT FILE... plays the files against the Kafka of that name.
 record() {
@@ -42,8 +43,13 @@ if ((${#secured[@]} > 0)); then
   "$here/oracle/kafka.sh" secured "$dir/secured" "$((port + 10))" log.retention.check.interval.ms=86400000
   record secured "$((port + 10))" $(for f in "${secured[@]}"; do realpath -- "$f"; done)
 fi
+if ((${#telemetry[@]} > 0)); then
+  mkdir -p "$dir/telemetry"
+  "$here/oracle/kafka.sh" telemetry "$dir/telemetry" "$((port + 20))" log.retention.check.interval.ms=86400000
+  record telemetry "$((port + 20))" $(for f in "${telemetry[@]}"; do realpath -- "$f"; done)
+fi
 if ((${#three[@]} > 0)); then
   files=$(for f in "${three[@]}"; do realpath -- "$f"; done)
-  "$here/oracle/kafka.sh" three "$dir/three" "$((port + 20))" log.retention.check.interval.ms=86400000
-  (cd "$here/.." && go run ./conformance/record -three "$dir/three" -addr "localhost:$((port + 20))" "${check[@]}" $files)
+  "$here/oracle/kafka.sh" three "$dir/three" "$((port + 30))" log.retention.check.interval.ms=86400000
+  (cd "$here/.." && go run ./conformance/record -three "$dir/three" -addr "localhost:$((port + 30))" "${check[@]}" $files)
 fi

@@ -47,6 +47,14 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
+// TestTelemetryTranscripts plays conversations with a Kafka 4.4 that takes the metrics
+// of clients (oracle/TelemetryReceiver.java).
+func TestTelemetryTranscripts(t *testing.T) {
+	each(t, "testdata/telemetry", func(t *testing.T, f *transcript.File) {
+		replay(t, f, brokertest.Start(t, brokertest.Options{Loopback: true, Static: static, ClientTelemetry: true}).Dial)
+	})
+}
+
 // each runs a test for every transcript of a folder, beside each other.
 func each(t *testing.T, folder string, play func(*testing.T, *transcript.File)) {
 	t.Helper()

@@ -26,7 +26,7 @@ const metricsReference = "../../docs/metrics.md"
 //	go test ./cmd/mortise -run MetricsReference -rewrite
 func TestMetricsReference(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "mortise.yaml")
-	write(t, config, "cluster: {listen: \"127.0.0.1:0\"}\ndefaults: {offsets.topic.replication.factor: 1}\n")
+	write(t, config, "cluster: {listen: \"127.0.0.1:0\"}\ntelemetry: {clients: true}\ndefaults: {offsets.topic.replication.factor: 1}\n")
 	s := serve(t, "--config", config, "--data", t.TempDir())
 	must(t, s.clients, "", "topic", "create", "t")
 	must(t, s.clients, "x\n", "produce", "t")
@@ -103,6 +103,13 @@ func metricsPage(families []*family) string {
 		"It is added up when somebody asks, once in 5 seconds at most; 5,000 groups with 3 topics of 4 partitions take 9 ms. " +
 		"At most 1000 pairs of group and topic are shown, those that are farthest behind; of pairs that are about as far behind, the ones that were shown before stay. " +
 		"`mortise_group_lag_hidden_pairs` says how many there are beside them.\n\n" +
+		"With `telemetry.clients` clients may push metrics of their own (KIP-714), and `kafka-client-metrics` says which ones push what. " +
+		"They are shown as `mortise_client_` and the client's name for the metric, with underscores for what a name can't have: " +
+		"`mortise_client_org_apache_kafka_consumer_fetch_manager_fetch_latency_avg`. Labels are `client_instance_id` and what the client says of the number. " +
+		"`mortise_client_info` has what is known of each client as labels, to be joined by `client_instance_id`. " +
+		"What only grows is a counter since the broker first heard of it. A client that says nothing for three intervals, one minute at least, is gone. " +
+		"At most 1000 clients, 2000 series of one client, 20000 series and 32 MB of all are shown; what was pushed longest ago makes room. " +
+		"Histograms are not shown; clients of Kafka push none.\n\n" +
 		"A test writes this page and holds it to a running node: `go test ./cmd/mortise -run MetricsReference -rewrite`.\n\n" +
 		"| name | kind | labels | meaning |\n|---|---|---|---|\n")
 	for _, f := range families {

@@ -118,9 +118,10 @@ func nodeOptions(log *slog.Logger, s *settings.Settings, values func() []broker.
 		Broker: broker.Options{
 			Log: log, NodeID: s.Node.ID, Rack: s.Node.Rack, LogDirs: s.Data.LogDirs,
 			Static: static(s), Retention: builtinRetention(),
-			Security:     broker.Security{SuperUsers: s.Security.SuperUsers, Plugins: s.Security.Authorizers},
-			Plugins:      plugins(s),
-			AdminAddress: s.Admin.Address, AdminConfig: values,
+			Security:        broker.Security{SuperUsers: s.Security.SuperUsers, Plugins: s.Security.Authorizers},
+			Plugins:         plugins(s),
+			ClientTelemetry: s.Telemetry.Clients,
+			AdminAddress:    s.Admin.Address, AdminConfig: values,
 			Version: broker.Version{Version: v.Version, Commit: v.Commit, Go: v.Go, Kafka: v.Kafka},
 		},
 	}

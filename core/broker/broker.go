@@ -23,6 +23,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/retention"
 	"github.com/mortisemq/mortise/core/internal/security"
 	"github.com/mortisemq/mortise/core/internal/server"
+	"github.com/mortisemq/mortise/core/internal/telemetry"
 	"github.com/mortisemq/mortise/core/internal/throttle"
 	"github.com/mortisemq/mortise/core/loglevel"
 	"github.com/mortisemq/mortise/core/meta"
@@ -52,6 +53,8 @@ type Broker struct {
 	state    atomic.Int32
 	shown    shown
 	epoch    atomic.Int64 // of the registration that counts; 0: none yet
+
+	telemetry *telemetry.Manager // nil: clients push no metrics
 
 	// Set by Start, in this order; nil: not reached.
 	adminListener net.Listener
@@ -86,7 +89,13 @@ func New(o Options) (*Broker, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return &Broker{options: o, resolver: config.NewResolver(o.Static).For(o.NodeID), levels: loglevel.Of(o.Log)}, nil
+	b := &Broker{options: o, resolver: config.NewResolver(o.Static).For(o.NodeID), levels: loglevel.Of(o.Log)}
+	if o.ClientTelemetry {
+		b.telemetry = telemetry.New(telemetry.Options{Image: b.image,
+			MaxBytes: func() int32 { return b.config().TelemetryMaxBytes },
+			Clock:    o.Clock, Log: b.log("telemetry"), Metrics: o.Metrics})
+	}
+	return b, nil
 }
 
 // log is the logger of a room, whose level people can change.

@@ -51,6 +51,10 @@ type Options struct {
 	// Security says what clients may do; the zero value: everything.
 	Security Security
 
+	// ClientTelemetry takes the metrics that clients push (KIP-714) and shows them on
+	// the admin listener; else clients are not told that they could.
+	ClientTelemetry bool
+
 	// AdminAddress is where the HTTP listener binds, host:port; empty: none.
 	AdminAddress string
 	// AdminToken is what a change of plugins there needs, AdminTokenFile where people

@@ -44,14 +44,14 @@ func (b *Broker) serve() {
 	deps := api.Deps{Self: o.NodeID, Control: &settled{Control: o.Control, roles: b.roles, rules: b.authorizer},
 		Roles: b.roles, Purgatory: b.purgatory, Dirs: b.dirs, Moves: b.moves, Groups: b.groups,
 		Config: func() *config.Resolver { return b.resolver }, Clock: o.Clock, Log: b.log("api"), Levels: b.levels, Metrics: o.Metrics, OpenFiles: openFileLimit(), Gate: gate, LeaderThrottle: b.leaderThrottle,
-		Partitioning: partitioning.New(partitioning.Options{Partitioner: b.plugins.partitioner, Log: b.log("partitioning"), Metrics: o.Metrics})}
+		Telemetry: b.telemetry, Partitioning: partitioning.New(partitioning.Options{Partitioner: b.plugins.partitioner, Log: b.log("partitioning"), Metrics: o.Metrics})}
 	if b.authorizer != nil {
 		deps.Authorizer = b.authorizer
 	}
 	b.api = api.New(deps)
 	b.server = server.New(server.Options{Handler: b.api, Log: b.log("server"), Clock: o.Clock, Metrics: o.Metrics,
 		Limits: b.limits, Budget: quota.NewBudget(quota.Limit(c.QueuedMaxRequestBytes)),
-		Versions: b.api.Versions, Nature: nature, HTTPHint: b.httpHint()})
+		Versions: b.api.Versions, Nature: nature, Gone: b.api.Gone, HTTPHint: b.httpHint()})
 	for n, l := range b.listeners {
 		name := o.Listeners[n].Name
 		b.serving.Go(func() {

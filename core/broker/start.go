@@ -14,6 +14,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
+	"github.com/mortisemq/mortise/core/metrics"
 )
 
 // Start brings the broker up in the order of the package comment and returns
@@ -59,10 +60,14 @@ func (b *Broker) startAdmin() error {
 	if b.options.Neighbours == nil {
 		drain = nil
 	}
+	var clients func() []metrics.Family
+	if b.telemetry != nil {
+		clients = b.telemetry.Shown().Families
+	}
 	b.admin = admin.New(admin.Options{
 		Log: b.log("admin"), Metrics: b.options.Metrics, Version: b.options.Version,
 		Ready: b.readiness, Config: b.options.AdminConfig, Partitions: b.partitions, Profiling: b.options.Profiling,
-		Topic: b.topic, Health: b.health, Lags: b.lags, Plugins: b.pluginDesk, Cluster: b.cluster, Drain: drain,
+		Topic: b.topic, Health: b.health, Lags: b.lags, Clients: clients, Plugins: b.pluginDesk, Cluster: b.cluster, Drain: drain,
 		Token: b.options.AdminToken, TokenFile: b.options.AdminTokenFile, Address: b.options.AdminAddress,
 	})
 	b.serving.Go(func() {

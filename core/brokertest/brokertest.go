@@ -49,8 +49,10 @@ type Options struct {
 	SASL      *broker.SASL // nil: clients are anonymous
 	Security  broker.Security
 	Plugins   broker.Plugins
-	Rack      string
-	Racks     []string // of StartMany's brokers, in the place of Rack
+	// ClientTelemetry takes the metrics of clients.
+	ClientTelemetry bool
+	Rack            string
+	Racks           []string // of StartMany's brokers, in the place of Rack
 
 	Replication broker.Replication
 }
@@ -140,7 +142,8 @@ func (b *Broker) start() {
 		NodeID: b.ID, Rack: b.options.Rack, Replication: b.options.Replication, LogDirs: b.options.LogDirs, Static: b.options.Static, Retention: b.options.Retention,
 		Listeners: []broker.Listener{{Name: listenerName, Address: b.address, SASL: b.options.SASL}},
 		Security:  b.options.Security, Plugins: b.options.Plugins,
-		Control: b.Control, Registrar: b.Control}
+		ClientTelemetry: b.options.ClientTelemetry,
+		Control:         b.Control, Registrar: b.Control}
 	if b.options.Admin {
 		o.AdminAddress, o.AdminToken = "127.0.0.1:0", AdminToken
 	}

@@ -30,6 +30,7 @@ type Broker struct {
 	FailedAuthenticationDelayMS  int64
 	MaxReauthMS                  int64 // 0: clients need not authenticate anew
 
+	TelemetryMaxBytes                    int32 // of one push of a client's metrics
 	FetchMaxBytes                        int64
 	MaxIncrementalFetchSessionCacheSlots int
 
@@ -70,6 +71,7 @@ func newBroker(value func(name string) Value) *Broker {
 		ConnectionsMaxIdleMS:                 number("connections.max.idle.ms"),
 		FailedAuthenticationDelayMS:          number("connection.failed.authentication.delay.ms"),
 		MaxReauthMS:                          max(number("connections.max.reauth.ms"), 0),
+		TelemetryMaxBytes:                    int32(number("telemetry.max.bytes")),
 		FetchMaxBytes:                        number("fetch.max.bytes"),
 		MaxIncrementalFetchSessionCacheSlots: int(number("max.incremental.fetch.session.cache.slots")),
 		LogRetentionCheckIntervalMS:          number("log.retention.check.interval.ms"),

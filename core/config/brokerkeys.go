@@ -144,6 +144,7 @@ func networkKeys() []Key {
 		readOnly(false, brokerKey("connection.failed.authentication.delay.ms", Int, "100", atLeast(0), "How long in ms the answer to a failed authentication is held back.")),
 		readOnly(false, brokerKey("connections.max.reauth.ms", Long, "0", nil, "After how many ms clients must authenticate anew (KIP-368); 0: never.")),
 		readOnly(true, brokerKey("fetch.max.bytes", Int, "57671680", atLeast(1024), "Most bytes of records in one fetch answer, whatever the client asks for.")),
+		readOnly(true, brokerKey("telemetry.max.bytes", Int, "1048576", atLeast(1), "Largest push of a client's metrics in bytes, compressed and decompressed.")),
 		readOnly(true, brokerKey("max.incremental.fetch.session.cache.slots", Int, "1000", atLeast(0), "Fetch sessions that are remembered.")),
 	}
 }

@@ -29,9 +29,56 @@ var matchable = [...]string{
 	"client_source_address", "client_source_port",
 }
 
+// AllClientMetrics in the place of a beginning of names stands for all metrics.
+const AllClientMetrics = "*"
+
+// ClientMetrics is a subscription: clients that match push what they have of Metrics
+// once an interval. It is immutable.
+type ClientMetrics struct {
+	IntervalMS int32
+	Metrics    []string // beginnings of names, or AllClientMetrics
+	match      map[string]*regexp.Regexp
+}
+
+// ParseClientMetrics makes a subscription of its own values, which CheckClientMetrics
+// lets pass, and defaults.
+func ParseClientMetrics(own map[string]string) (c ClientMetrics, err error) {
+	for _, k := range keys().clientMetrics {
+		text, set := own[k.Name]
+		if !set {
+			text = k.Default
+		}
+		v, err := k.Parse(text)
+		if err != nil {
+			return c, err
+		}
+		switch k.Name {
+		case intervalKey:
+			c.IntervalMS = int32(v.Int)
+		case metricsKey:
+			c.Metrics = v.List
+		case matchKey:
+			if c.match, err = parseMatch(v.List); err != nil {
+				return c, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// Matches says whether the subscription is for a client: its expressions match the
+// whole of what the client's properties are. An unknown property matches nothing.
+func (c *ClientMetrics) Matches(property func(name string) (value string, known bool)) bool {
+	for name, expression := range c.match {
+		if value, known := property(name); !known || !expression.MatchString(value) {
+			return false
+		}
+	}
+	return true
+}
+
 // clientMetricsKeys are the keys of subscriptions to clients' metrics. They can be
-// set and shown; no client is asked for metrics (keys 71 and 72 of the protocol are
-// not answered), as in a Kafka whose metrics reporters receive none.
+// set and shown whether or not this broker takes metrics of clients.
 func clientMetricsKeys() []Key {
 	key := func(name string, t Type, def, doc string) Key {
 		return Key{Name: name, Type: t, Scope: ClientMetricsScope, Default: def, Doc: doc, Live: true}
@@ -66,20 +113,32 @@ func CheckClientMetrics(values map[string]string) error {
 		return kafka.ErrInvalidRequest.Err("Invalid value " + strconv.FormatInt(v.Int, 10) + " for " + intervalKey +
 			", interval must be between 100 and 3600000 (1 hour)")
 	}
-	return checkMatch(parsed[matchKey].List)
+	_, err := parseMatch(parsed[matchKey].List)
+	return err
 }
 
-// checkMatch wants patterns of the form property=expression. Expressions are RE2: the
-// few of Java's that RE2 has no word for are refused like wrong ones.
-func checkMatch(patterns []string) error {
+// parseMatch reads patterns of the form property=expression; of two for one property
+// the later counts. Expressions are RE2: the few of Java's that RE2 has no word for
+// are refused like wrong ones.
+func parseMatch(patterns []string) (map[string]*regexp.Regexp, error) {
+	match := map[string]*regexp.Regexp{}
 	for _, pattern := range patterns {
 		property, expression, _ := strings.Cut(strings.TrimRight(pattern, "="), "=")
-		_, err := regexp.Compile(strings.TrimSpace(expression))
-		if expression == "" || strings.Contains(expression, "=") || !slices.Contains(matchable[:], strings.TrimSpace(property)) || err != nil {
-			return &InvalidError{"Illegal client matching pattern: " + pattern}
+		property = strings.TrimSpace(property)
+		if expression == "" || strings.Contains(expression, "=") || !slices.Contains(matchable[:], property) {
+			return nil, &InvalidError{"Illegal client matching pattern: " + pattern}
 		}
+		expression = strings.TrimSpace(expression)
+		if _, err := regexp.Compile(expression); err != nil { // alone: it must not need what is put around it
+			return nil, &InvalidError{"Illegal client matching pattern: " + pattern}
+		}
+		whole, err := regexp.Compile("^(?:" + expression + ")$")
+		if err != nil {
+			return nil, &InvalidError{"Illegal client matching pattern: " + pattern}
+		}
+		match[property] = whole
 	}
-	return nil
+	return match, nil
 }
 
 // DescribeClientMetrics describes every key of a subscription with the given own

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -44,5 +45,35 @@ func TestDescribeClientMetrics(t *testing.T) {
 	if len(got) != 3 || *got[0].Value != "1000" || got[0].Source != SourceClientMetrics || *got[1].Value != "client_id=a" ||
 		*got[2].Value != "" || got[2].Source != SourceDefault || len(got[2].Synonyms) != 0 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestClientMetricsMatch: expressions are for the whole value, and all must match.
+func TestClientMetricsMatch(t *testing.T) {
+	client := map[string]string{"client_id": "billing-7", "client_software_version": "4.4.0"}
+	property := func(name string) (string, bool) { v, known := client[name]; return v, known }
+	for match, want := range map[string]bool{
+		"":                  true,
+		"client_id=billing": false, // only a part
+		"client_id=billing.*,client_software_version=4\\..*": true,
+		"client_id=billing.*,client_software_version=3\\..*": false,
+		"client_id=a|billing-7":                              true,
+		"client_id=x,client_id=billing-7":                    true,  // the later one counts
+		"client_source_port=.*":                              false, // not known
+	} {
+		c, err := ParseClientMetrics(map[string]string{"match": match})
+		if err != nil || c.IntervalMS != 300000 || len(c.Metrics) != 0 {
+			t.Fatal(c, err)
+		}
+		if got := c.Matches(property); got != want {
+			t.Errorf("%q: %t, want %t", match, got, want)
+		}
+	}
+	c, err := ParseClientMetrics(map[string]string{"metrics": "a., b.", "interval.ms": "100"})
+	if err != nil || c.IntervalMS != 100 || !slices.Equal(c.Metrics, []string{"a.", "b."}) {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if _, err := ParseClientMetrics(map[string]string{"match": "client_id=["}); err == nil {
+		t.Error("a wrong expression was taken")
 	}
 }

@@ -104,6 +104,8 @@ const (
 	ErrStaleMemberEpoch                   ErrorCode = 113
 	ErrMismatchedEndpointType             ErrorCode = 114
 	ErrUnsupportedEndpointType            ErrorCode = 115
+	ErrUnknownSubscriptionID              ErrorCode = 117
+	ErrTelemetryTooLarge                  ErrorCode = 118
 	ErrTransactionAbortable               ErrorCode = 120
 	ErrDuplicateVoter                     ErrorCode = 126
 	ErrVoterNotFound                      ErrorCode = 127
@@ -210,6 +212,8 @@ var errorTexts = map[ErrorCode]struct{ name, text string }{
 	ErrStaleMemberEpoch:                   {"STALE_MEMBER_EPOCH", "The member epoch is stale. The member must retry after receiving its updated member epoch via the ConsumerGroupHeartbeat API."},
 	ErrMismatchedEndpointType:             {"MISMATCHED_ENDPOINT_TYPE", "The request was sent to an endpoint of the wrong type."},
 	ErrUnsupportedEndpointType:            {"UNSUPPORTED_ENDPOINT_TYPE", "The endpoint type is not supported by this server."},
+	ErrUnknownSubscriptionID:              {"UNKNOWN_SUBSCRIPTION_ID", "Client sent a push telemetry request with an invalid or outdated subscription ID."},
+	ErrTelemetryTooLarge:                  {"TELEMETRY_TOO_LARGE", "Client sent a push telemetry request larger than the maximum size the broker will accept."},
 	ErrTransactionAbortable:               {"TRANSACTION_ABORTABLE", "The server encountered an error with the transaction. The client can abort the transaction to continue using this transactional ID."},
 	ErrDuplicateVoter:                     {"DUPLICATE_VOTER", "The voter is already part of the set of voters."},
 	ErrVoterNotFound:                      {"VOTER_NOT_FOUND", "The voter is not part of the set of voters."},

@@ -213,6 +213,19 @@ func (i *Image) ConfigResources() iter.Seq[Resource] {
 	}
 }
 
+// ConfigResourcesOf are those of one type, by name. It looks at no others.
+func (i *Image) ConfigResourcesOf(t ResourceType) iter.Seq[Resource] {
+	return func(yield func(Resource) bool) {
+		it := i.configs.Root().Iterator()
+		it.SeekPrefix([]byte{byte(t)})
+		for _, c, ok := it.Next(); ok; _, c, ok = it.Next() {
+			if !yield(c.resource) {
+				return
+			}
+		}
+	}
+}
+
 // Features are the finalized feature levels by name. The caller must not change
 // the map.
 func (i *Image) Features() map[string]int16 { return i.features }

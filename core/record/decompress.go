@@ -206,3 +206,9 @@ func noEOF(err error) error {
 	}
 	return err
 }
+
+// Decompress returns what src decompresses to, at most limit bytes. It is for bytes
+// that are no batch. The error wraps ErrTooLarge or ErrCorrupt.
+func Decompress(codec Codec, src []byte, limit int) ([]byte, error) {
+	return decompress(nil, codec, src, limit)
+}

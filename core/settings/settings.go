@@ -22,6 +22,7 @@ type Settings struct {
 	Durability Durability
 	Shutdown   Shutdown
 	Security   Security
+	Telemetry  Telemetry
 	Plugins    Plugins
 
 	// Defaults are Kafka's broker keys, by their Kafka names, as text.
@@ -57,6 +58,11 @@ type Listener struct {
 type Security struct {
 	SuperUsers  []string // principals
 	Authorizers []string // plugins, in the order in which they are asked
+}
+
+// Telemetry says what others may report to the broker.
+type Telemetry struct {
+	Clients bool // clients their metrics
 }
 
 // Plugins are what the broker may run beside its own code.

@@ -38,22 +38,25 @@ func (s *Server) metrics() http.Handler {
 // exposition is a handler for the registry and more.
 func (s *Server) exposition(more ...prometheus.Collector) http.Handler {
 	r := prometheus.NewPedanticRegistry()
-	r.MustRegister(registryCollector{s.options.Metrics}, lagCollector{s.options.Lags},
+	r.MustRegister(familyCollector{s.options.Metrics.Snapshot}, familyCollector{s.options.Clients}, lagCollector{s.options.Lags},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.MustRegister(more...)
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax})
 }
 
-// registryCollector shows a metrics.Registry. It describes nothing beforehand,
-// because metrics are made as components start.
-type registryCollector struct{ registry *metrics.Registry }
+// familyCollector shows metrics of ours. It describes nothing beforehand, because they
+// are made as components start and clients come.
+type familyCollector struct{ families func() []metrics.Family } // nil: none
 
 // Describe implements prometheus.Collector.
-func (registryCollector) Describe(chan<- *prometheus.Desc) {}
+func (familyCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (c registryCollector) Collect(out chan<- prometheus.Metric) {
-	for _, family := range c.registry.Snapshot() {
+func (c familyCollector) Collect(out chan<- prometheus.Metric) {
+	if c.families == nil {
+		return
+	}
+	for _, family := range c.families() {
 		for _, series := range family.Series {
 			out <- convert(family, series)
 		}

@@ -49,6 +49,9 @@ type Options struct {
 	Drain func(ctx context.Context, node int32, undo bool) (Drained, error)
 	// Lags are how far groups are behind; nil: not shown.
 	Lags func() Lags
+	// Clients are the metrics that clients pushed, by names that no metric of the
+	// broker has; nil: none are shown.
+	Clients func() []metrics.Family
 	// Plugins shows and changes plugins; nil, or while it gives nil: there are none.
 	Plugins func() Plugins
 	// Token is what a change needs; empty: nobody may change anything. TokenFile is

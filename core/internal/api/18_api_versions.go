@@ -21,7 +21,8 @@ import (
 // (KIP-1242); then the table. Up to version 3 features whose least level is 0 are
 // left out, because old clients can't read them (KAFKA-17011).
 //
-// Not done: telemetry (71, 72) is not shown, so that clients do not push it.
+// As in Kafka, telemetry (71, 72) is shown only where somebody takes it: clients that
+// see it ask at once.
 
 // softwareName is what a client may call itself.
 var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)

@@ -66,10 +66,8 @@ func configResources(img *meta.Image, wanted map[meta.ResourceType]bool) (out []
 		}
 	}
 	for _, t := range []meta.ResourceType{meta.ResourceGroup, meta.ResourceClientMetrics} {
-		for r := range img.ConfigResources() {
-			if r.Type == t {
-				add(r.Name, t)
-			}
+		for r := range img.ConfigResourcesOf(t) {
+			add(r.Name, t)
 		}
 	}
 	for b := range img.Brokers() {

@@ -14,6 +14,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/internal/reconcile"
 	"github.com/mortisemq/mortise/core/internal/security"
+	"github.com/mortisemq/mortise/core/internal/telemetry"
 	"github.com/mortisemq/mortise/core/internal/throttle"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/loglevel"
@@ -46,6 +47,9 @@ type Deps struct {
 	Gate *security.Gate
 	// Authorizer says who may do what; nil: everybody everything.
 	Authorizer Authorizer
+	// Telemetry takes the metrics of clients; nil: nobody does, and clients are not
+	// told that they could push any.
+	Telemetry *telemetry.Manager
 	// LeaderThrottle bounds what throttled followers get (leader.replication.throttled.rate);
 	// nil: nothing does.
 	LeaderThrottle *throttle.Rate
@@ -61,6 +65,7 @@ type API struct {
 	table      *table
 	background *background
 	logins     *background
+	pushes     *background // of clients' metrics
 	creator    *topicCreator
 }
 
@@ -85,6 +90,7 @@ func New(deps Deps) *API {
 	a.data = newDataPlane(&a.deps)
 	a.background = newBackground(deps.Metrics.Gauge("mortise_api_background_requests", "Requests that wait for the cluster or the file system, or are being worked on."))
 	a.logins = newBackground(deps.Metrics.Gauge("mortise_api_logins", "Logins that wait for their turn or for the authenticator."))
+	a.pushes = newBackground(deps.Metrics.Gauge("mortise_api_metric_pushes", "Pushes of clients' metrics that wait for their turn or are being read."))
 	a.creator = newTopicCreator(a)
 	a.table = newTable(a)
 	return a
@@ -95,6 +101,7 @@ func New(deps Deps) *API {
 func (a *API) Close() {
 	a.background.close()
 	a.logins.close()
+	a.pushes.close()
 	a.data.close()
 }
 
@@ -128,6 +135,13 @@ func (a *API) Versions(key int16) (min, max int16, ok bool) {
 		return 0, 0, false
 	}
 	return e.min, e.max, true
+}
+
+// Gone is told of each connection that has ended, after its last Handle.
+func (a *API) Gone(conn *wire.ConnInfo) {
+	if a.deps.Telemetry != nil {
+		a.deps.Telemetry.Gone(conn.ID)
+	}
 }
 
 // image is the picture of this moment. A handler takes it once, so that all of

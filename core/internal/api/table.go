@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"github.com/mortisemq/mortise/core/wire"
 )
 
@@ -13,6 +15,12 @@ type entry struct {
 	handle        func(*wire.Request)
 }
 
+// The keys that are answered only where clients may push their metrics.
+const (
+	keyTelemetrySubscriptions int16 = 71
+	keyPushTelemetry          int16 = 72
+)
+
 // table is every key that is answered, by number.
 type table struct {
 	entries []entry  // in the order of keys
@@ -23,7 +31,7 @@ type table struct {
 // versions of Kafka 4.4 (KIP-896 took the older ones away). Produce is shown from
 // 0 on, because librdkafka up to 2.8 compresses only then (KAFKA-18659).
 func (a *API) entries() []entry {
-	return []entry{
+	entries := []entry{
 		{0, 3, 13, 0, a.produce},
 		{1, 4, 18, 4, a.fetch},
 		{2, 1, 11, 1, a.listOffsets},
@@ -66,11 +74,17 @@ func (a *API) entries() []entry {
 		{64, 0, 0, 0, a.unregisterBroker},
 		{68, 0, 1, 0, a.consumerGroupHeartbeat},
 		{69, 0, 1, 0, a.consumerGroupDescribe},
+		{keyTelemetrySubscriptions, 0, 0, 0, a.getTelemetrySubscriptions},
+		{keyPushTelemetry, 0, 0, 0, a.pushTelemetry},
 		{74, 0, 1, 0, a.listConfigResources},
 		{75, 0, 0, 0, a.describeTopicPartitions},
 		{80, 0, 1, 0, a.addRaftVoter},
 		{81, 0, 0, 0, a.removeRaftVoter},
 	}
+	if a.deps.Telemetry == nil {
+		entries = slices.DeleteFunc(entries, func(e entry) bool { return e.key == keyTelemetrySubscriptions || e.key == keyPushTelemetry })
+	}
+	return entries
 }
 
 // newTable indexes the entries.

@@ -81,6 +81,9 @@ func (c *conn) serve() {
 	}
 	c.kill(err)
 	c.read.close()
+	if gone := c.srv.opt.Gone; gone != nil {
+		gone(&c.info)
+	}
 }
 
 // enqueue puts s at the end of the queue once there is room. It returns false

@@ -32,6 +32,9 @@ type Options struct {
 	// Nature says how the requests of a key are treated. Nil: all are Large and
 	// Pipelined.
 	Nature func(key int16) Nature
+	// Gone is told of each connection that has ended, after its last request was
+	// started. Nil: nobody is.
+	Gone func(*wire.ConnInfo)
 	// HTTPHint is named in the log when somebody speaks HTTP to us: the address
 	// of the admin listener. Empty: no hint.
 	HTTPHint string
