@@ -55,13 +55,14 @@ type Port struct {
 	running  sync.WaitGroup
 
 	mu       sync.Mutex
-	closed   bool                      // guarded by mu, as all that follows
-	handlers map[Kind]Handler          // by kind
-	heard    map[kafka.BrokerID]string // where nodes that dialled here listen
-	conns    map[*conn]struct{}        // everything that is open
-	inbound  int                       // of them, opened by others
-	links    map[target]*link          // for calls
-	stream   *Stream                   // nil: nobody takes streams yet
+	closed   bool                         // guarded by mu, as all that follows
+	handlers map[Kind]Handler             // by kind
+	heard    map[kafka.BrokerID]string    // where nodes that dialled here listen
+	refused  map[kafka.BrokerID]time.Time // when it was last said of nodes that they are not let in
+	conns    map[*conn]struct{}           // everything that is open
+	inbound  int                          // of them, opened by others
+	links    map[target]*link             // for calls
+	stream   *Stream                      // nil: nobody takes streams yet
 }
 
 // Listen opens the port. Calls that arrive before their Handler is known are answered
@@ -78,7 +79,7 @@ func Listen(o Options) (*Port, error) {
 		return nil, fmt.Errorf("peer port: %w", err)
 	}
 	p := &Port{options: o, listener: l, address: o.Advertised, handlers: map[Kind]Handler{},
-		heard: map[kafka.BrokerID]string{}, conns: map[*conn]struct{}{}, links: map[target]*link{}}
+		heard: map[kafka.BrokerID]string{}, refused: map[kafka.BrokerID]time.Time{}, conns: map[*conn]struct{}{}, links: map[target]*link{}}
 	if p.address == "" {
 		p.address = l.Addr().String()
 	}
@@ -200,7 +201,7 @@ func (p *Port) receive(c *conn) {
 	}
 	stream, err := p.welcome(c, &h)
 	if err = errors.Join(err, c.SetDeadline(time.Time{})); err != nil {
-		p.options.Log.Info("peer port: not let in", "node", h.from, "from", c.RemoteAddr(), "error", err)
+		p.sayRefused(&h, c.RemoteAddr(), err)
 		_ = c.Close()
 		return
 	}

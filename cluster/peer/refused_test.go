@@ -1,0 +1,45 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mortisemq/mortise/core/vnet"
+)
+
+// A node that was wiped and began a cluster of its own is told so once a minute, not with
+// each of the others' attempts.
+func TestRefusalIsSaidOnceInAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := vnet.NewMem(1)
+		var said strings.Builder // written by one connection at a time
+		b, err := Listen(Options{Net: network.Host("n2"), Address: ":9390", Node: 2, Log: slog.New(slog.NewTextHandler(&said, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close() //nolint:errcheck // the test is over
+		b.SetCluster("blue")
+		a := listen(t, network, 1, "red")
+		knock := func(times int) {
+			for range times {
+				var refused *RefusedError
+				if _, err := a.Call(t.Context(), 2, b.Advertised(), KindPing, nil); !errors.As(err, &refused) {
+					t.Fatalf("%v, want a refusal", err)
+				}
+				synctest.Wait()
+			}
+		}
+		for minute := 1; minute <= 2; minute++ {
+			knock(3)
+			if got := strings.Count(said.String(), "start it with cluster.join"); got != minute {
+				t.Error(fmt.Sprintf("said %d times in minute %d:\n", got, minute), said.String())
+			}
+			time.Sleep(refusedAgain) // of the bubble
+		}
+	})
+}
