@@ -3,7 +3,10 @@ package clusterload_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/mortisemq/mortise/cluster/local"
@@ -59,6 +62,41 @@ func (w *world) startAgain(id int32) error {
 		w.note("node %d does not start with a full disk: %v", id, err)
 		w.disks[id-1].space()
 	}
+}
+
+// reopenDisks starts those nodes again that have a log directory offline, as their
+// operator would, and gives how many. Nothing must be wrong with them otherwise.
+func (w *world) reopenDisks() (count int) {
+	w.t.Helper()
+	for _, n := range w.cluster.Nodes() {
+		if w.disks == nil || !w.offline(n) {
+			continue
+		}
+		count++
+		w.note("node %d is started again: a log directory is offline", n.ID)
+		w.stop(int32(n.ID))
+		w.restart(int32(n.ID))
+	}
+	return count
+}
+
+// offline says whether a log directory of a node is offline.
+func (w *world) offline(n *local.Node) bool {
+	w.t.Helper()
+	offline := false
+	w.until("asked for its metrics", func(ctx context.Context) bool {
+		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Admin()+"/metrics", nil)
+		w.must(err)
+		r, err := http.DefaultClient.Do(q)
+		if err != nil {
+			return false
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		offline = strings.Contains(string(text), "\nmortise_logdir_offline_dirs 1\n")
+		return err == nil
+	})
+	return offline
 }
 
 // diskChanges counts how often a node's disk became full and empty; odd: it is full.

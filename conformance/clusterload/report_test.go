@@ -22,6 +22,8 @@ type report struct {
 	faults  int
 	bursts  []*burst
 	records []int64 // of each client
+	// Nodes that had to be started again because a log directory was offline.
+	reopened int
 
 	quit    chan struct{}
 	running sync.WaitGroup
@@ -126,6 +128,7 @@ func (p *report) String() string {
 	for i, c := range p.clients {
 		fmt.Fprintf(&text, "%s: %d records of %d bytes, 0 lost, 0 twice, 0 out of order unless an error says so\n", c.name(), p.records[i], recordBytes)
 	}
+	fmt.Fprintf(&text, "started again because a full disk had taken a log directory offline: %d nodes\n", p.reopened)
 	passed := time.Since(p.began)
 	for i, n := range p.nodes {
 		cpu := n.cpu + n.now

@@ -136,11 +136,12 @@ func TestTrouble(t *testing.T) {
 		for _, c := range clients {
 			c.gaps()
 		}
-		if err := b.run(w); err != nil {
-			t.Error(err)
+		if err := b.run(w); err != nil || !w.allRun() {
+			t.Error("a burst went wrong: ", err)
 			break
 		}
 		healed := time.Now()
+		report.reopened += w.reopenDisks()
 		for _, c := range clients {
 			c.acknowledged()
 		}
@@ -151,7 +152,7 @@ func TestTrouble(t *testing.T) {
 		b.synced = time.Since(healed)
 		report.add(b)
 		t.Logf("%s %s without an acknowledgement, in sync after %s", w.now(), b.gaps, b.synced.Round(time.Millisecond))
-		if slices.ContainsFunc(clients, loader.failed) || !w.allRun() {
+		if slices.ContainsFunc(clients, loader.failed) {
 			break
 		}
 	}
