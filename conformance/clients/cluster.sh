@@ -151,8 +151,8 @@ cluster_rolling() {
 # cluster_load breaks nodes under clients that count; see conformance/clusterload.
 cluster_load() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -mortise "$work/mortise" -faults 12 -java "$cache/kafka-4.4.0/lib/*:$work/classes" -timeout 280s); }
 
-# cluster_kgo is kgo's own tests with three replicas.
-cluster_kgo() { kgo_seeds="$three_all" kgo_factor=3 kgo_test "$1" -test.timeout 4m; }
+# cluster_kgo RECORDS FLAGS... is kgo_test with three replicas.
+cluster_kgo() { kgo_seeds="$three_all" kgo_factor=3 kgo_test "$@"; }
 
 cluster_steps() {
   if [[ $target == kafka ]]; then
@@ -166,7 +166,7 @@ cluster_steps() {
     three_stop
     return
   fi
-  step cluster-kgo cluster_kgo 30000
+  step cluster-kgo cluster_kgo 30000 -test.timeout 4m
   step cluster-topics cluster_topics
   step cluster-node-gone cluster_node_gone
   step cluster-reassign cluster_reassign
