@@ -100,7 +100,7 @@ func newDataRig(t testing.TB, topics map[string]int, configs map[string]map[stri
 func newRigAPI(deps Deps) *API {
 	a := &API{deps: deps}
 	a.data = newDataPlane(&a.deps)
-	a.background, a.logins = newBackground(new(metrics.Gauge)), newBackground(new(metrics.Gauge))
+	a.background, a.logins, a.pushes = newBackground(new(metrics.Gauge)), newBackground(new(metrics.Gauge)), newBackground(new(metrics.Gauge))
 	return a
 }
 
