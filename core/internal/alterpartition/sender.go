@@ -1,6 +1,7 @@
 package alterpartition
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -74,15 +75,9 @@ type wish struct {
 
 // New makes a sender. Nothing runs until something is asked for, or Watch is called.
 func New(o Options) *Sender {
-	if o.Clock == nil {
-		o.Clock = clock.System{}
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Metrics == nil {
-		o.Metrics = metrics.NewRegistry()
-	}
+	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.System{})
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Metrics = cmp.Or(o.Metrics, metrics.NewRegistry())
 	s := &Sender{
 		o:       o,
 		leaving: map[meta.PartitionID]struct{}{},
