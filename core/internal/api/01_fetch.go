@@ -50,6 +50,7 @@ type fetchCall struct {
 	err         kafka.ErrorCode // of the whole request
 
 	parts    []fetchPart
+	seen     int64 // progress of a follower's session before its partitions were read
 	out      []wire.FetchPartition
 	deadline time.Time
 	bytes    int64 // of records found by the last read
@@ -71,6 +72,8 @@ type fetchPart struct {
 	empty     bool           // there was nothing in the partition for this request
 	nearest   kafka.BrokerID // where the consumer should read instead; NoBroker: here
 	throttled bool           // what the follower gets is counted
+	settled   bool           // a follower in sync has all there is: until it moves nobody need look
+	looks     int            // sessionPartition.looks when it was taken
 }
 
 // fetchPartsKept bounds the room that a pooled call keeps.
@@ -147,8 +150,9 @@ func (c *fetchCall) open() kafka.ErrorCode {
 	}
 	s.epoch = nextEpoch(s.epoch)
 	c.session, c.sessionID, c.incremental = s, s.id, true
+	c.gather()
 	for p := s.order.next; p != &s.order; p = p.next {
-		c.parts = append(c.parts, fetchPart{name: p.name, id: p.id, want: p.want, told: p})
+		c.take(p)
 	}
 	return kafka.None
 }
@@ -176,11 +180,13 @@ func (c *fetchCall) createSession() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.session, c.sessionID = s, s.id
+	c.gather()
 	for i := range c.parts {
 		p := &c.parts[i]
 		p.told = s.put(p.name, p.id, p.want)
+		p.told.at, p.looks = i, p.told.looks
 	}
-	c.session, c.sessionID = s, s.id
 }
 
 // limit bounds what a consumer asks for by what the broker allows.
@@ -209,11 +215,14 @@ func (p *fetchPart) sameTopic(o *fetchPart) bool { return p.id == o.id && bytes.
 
 // read reads every partition within the limits; again says that it did before.
 func (c *fetchCall) read(again bool) {
+	if again {
+		c.gatherMore()
+	}
 	left, minOne := int(c.req.MaxBytes), true
 	c.bytes, c.failed = 0, false
 	for i := range c.parts {
 		p := &c.parts[i]
-		c.readOne(p, left, minOne, again)
+		c.readOne(p, left, minOne, again && p.partition != nil) // it may have moved since the others were read
 		if p.found.Code != kafka.None || p.found.DivergingEpoch != kafka.NoLeaderEpoch || p.nearest != kafka.NoBroker {
 			c.failed = true
 		}
@@ -230,12 +239,13 @@ func (c *fetchCall) readOne(p *fetchPart, left int, minOne, again bool) {
 	if again && c.quiet(p) {
 		return
 	}
-	p.nearest, p.empty = kafka.NoBroker, false
+	p.nearest, p.empty, p.settled = kafka.NoBroker, false, false
 	p.partition, p.code = c.find(p) // also again: one may have been deleted meanwhile
 	if p.code != kafka.None {
 		p.found = refusedPart(p.code)
 		return
 	}
+	c.attend(p)
 	p.seen = c.waiters(p).Progress()
 	q := partition.Fetch{
 		From:      p.want.FetchOffset,
@@ -246,6 +256,7 @@ func (c *fetchCall) readOne(p *fetchPart, left int, minOne, again bool) {
 	if c.follower.asks {
 		c.readFollower(p, &q, again)
 		p.empty = p.found.Range == nil && !p.throttled
+		p.settled = p.empty && c.standing() && c.hasAll(p)
 		return
 	}
 	q.Anywhere = c.r.Version >= 11 // older clients would not know a follower's errors
@@ -310,5 +321,5 @@ func (c *fetchCall) find(p *fetchPart) (*partition.Partition, kafka.ErrorCode) {
 
 // ready reports whether what was read is to be answered at once.
 func (c *fetchCall) ready() bool {
-	return c.failed || c.req.MaxWaitMS <= 0 || len(c.parts) == 0 || c.bytes >= int64(c.req.MinBytes) || c.hurried()
+	return c.failed || c.req.MaxWaitMS <= 0 || len(c.parts) == 0 && !c.standing() || c.bytes >= int64(c.req.MinBytes) || c.hurried()
 }

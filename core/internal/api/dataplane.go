@@ -27,7 +27,7 @@ type dataPlane struct {
 func newDataPlane(d *Deps) *dataPlane {
 	slots := func() int { return d.Config().Broker(d.Control.Image(), d.Self).MaxIncrementalFetchSessionCacheSlots }
 	return &dataPlane{
-		sessions:        newFetchSessions(d.Clock, slots, d.Metrics),
+		sessions:        newFetchSessions(d.Clock, d.Purgatory, slots, d.Metrics),
 		producerIDs:     newProducerIDs(d.Control),
 		produced:        d.Metrics.Counter("mortise_api_produced_bytes_total", "Bytes of batches that producers appended."),
 		producedBatches: d.Metrics.Counter("mortise_api_produced_batches_total", "Batches that producers appended."),

@@ -20,5 +20,7 @@
 //     Kafka's.
 //
 // Lock order: topicCreator.mu before background.mu. These and the locks of the data
-// plane are not held while work runs or anything outside is called.
+// plane are not held while work runs or anything outside is called, but for fetchSession.mu:
+// under it a follower's session begins and ends to watch lists of the purgatory. Those tell
+// it of moves under standing.mu alone, a leaf.
 package api

@@ -41,7 +41,7 @@ func (s *fetchSession) waits(pf *parkedFetch) {
 // park makes the call wait for more bytes, until its deadline.
 func (c *fetchCall) park() {
 	if c.parked == nil {
-		c.parked = &parkedFetch{call: c, entries: make([]purgatory.Entry, len(c.parts))}
+		c.parked = &parkedFetch{call: c}
 		c.r.OnCancel(c.parked.waiter.Cancel)
 		if c.session != nil {
 			c.session.waits(c.parked)
@@ -50,10 +50,7 @@ func (c *fetchCall) park() {
 	for {
 		pf := c.parked
 		c.release()
-		for i := range c.parts {
-			p := &c.parts[i]
-			pf.entries[i] = purgatory.Entry{List: c.waiters(p), Seen: p.seen}
-		}
+		c.lists()
 		need := int64(c.req.MinBytes) - c.bytes
 		switch c.a.deps.Purgatory.Park(&pf.waiter, pf.entries, need, c.deadline.Sub(c.a.deps.Clock.Now()), pf) {
 		case purgatory.Parked:
@@ -68,6 +65,23 @@ func (c *fetchCall) park() {
 				return
 			}
 		}
+	}
+}
+
+// lists says what the call waits for: a follower of a session for whatever moves, anybody
+// else for each of its partitions.
+func (c *fetchCall) lists() {
+	pf := c.parked
+	if c.standing() {
+		pf.entries = append(pf.entries[:0], purgatory.Entry{List: &c.session.standing.ends, Seen: c.seen})
+		return
+	}
+	if pf.entries == nil {
+		pf.entries = make([]purgatory.Entry, len(c.parts))
+	}
+	for i := range c.parts {
+		p := &c.parts[i]
+		pf.entries[i] = purgatory.Entry{List: c.waiters(p), Seen: p.seen}
 	}
 }
 

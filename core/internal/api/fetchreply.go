@@ -69,8 +69,12 @@ func (c *fetchCall) results() (endpoints []wire.NodeEndpoint) {
 		p := &c.parts[i]
 		out := c.result(p)
 		c.a.count(c.r, out.Err)
-		if p.told != nil && !c.session.tell(p.told, &out, c.incremental) && c.incremental {
-			continue
+		if p.told != nil {
+			news := c.session.tell(p.told, &out, c.incremental)
+			c.session.settle(p)
+			if !news && c.incremental {
+				continue
+			}
 		}
 		if out.Leader != nil {
 			endpoints = c.a.addEndpoint(endpoints, out.Leader, c.r.Conn.Listener)

@@ -5,9 +5,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mortisemq/mortise/core/clock"
+	"github.com/mortisemq/mortise/core/internal/partition"
+	"github.com/mortisemq/mortise/core/internal/purgatory"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/metrics"
 	"github.com/mortisemq/mortise/core/wire"
@@ -46,11 +49,20 @@ type sessionPartition struct {
 
 	toldHW, toldStart kafka.Offset
 
-	prev, next *sessionPartition
+	prev, next *sessionPartition // nil: nobody need look at it
+
+	// The rest is of a follower's session.
+	standing *standing
+	watched  *partition.Partition // whose lists tell of it; nil: none's
+	moved    atomic.Bool          // stands in standing.moved
+	forgot   bool                 // it is in the session no more
+	looks    int                  // how often it came to be looked at
+	at       int                  // in the parts of the last call that took it
 }
 
 // fetchSession is one client's partitions in the order in which they are read:
-// those that gave records last are at the end.
+// those that gave records last are at the end. A follower's are looked at only when they
+// moved (standing).
 type fetchSession struct {
 	id      int32
 	byID    bool // topic ids instead of names
@@ -58,18 +70,20 @@ type fetchSession struct {
 	used    time.Time // guarded by fetchSessions.mu
 	size    int       // guarded by fetchSessions.mu
 
-	replica bool // a follower's: no consumer's takes its place
+	replica  bool      // a follower's: no consumer's takes its place
+	standing *standing // what moves in it; nil: it is a consumer's
 
 	mu      sync.Mutex
 	epoch   int32 // of the next request
 	parts   map[sessionKey]*sessionPartition
-	order   sessionPartition // ring: order.next is first
+	order   sessionPartition // ring of what is to be looked at: order.next is first
 	waiting *parkedFetch     // may be answered by now; nil: none
 }
 
 // fetchSessions is the bounded cache of sessions.
 type fetchSessions struct {
 	clock   clock.Clock
+	purg    *purgatory.Purgatory
 	slots   func() int
 	count   *metrics.Gauge
 	evicted *metrics.Counter
@@ -80,9 +94,9 @@ type fetchSessions struct {
 }
 
 // newFetchSessions makes an empty cache of slots() sessions.
-func newFetchSessions(c clock.Clock, slots func() int, reg *metrics.Registry) *fetchSessions {
+func newFetchSessions(c clock.Clock, p *purgatory.Purgatory, slots func() int, reg *metrics.Registry) *fetchSessions {
 	return &fetchSessions{
-		clock: c, slots: slots, all: map[int32]*fetchSession{},
+		clock: c, purg: p, slots: slots, all: map[int32]*fetchSession{},
 		count:   reg.Gauge("mortise_api_fetch_sessions", "Incremental fetch sessions."),
 		evicted: reg.Counter("mortise_api_fetch_session_evictions_total", "Sessions that had to make room for others."),
 	}
@@ -107,6 +121,9 @@ func (s *fetchSessions) remove(id int32) {
 // drop takes a session out. Caller holds mu.
 func (s *fetchSessions) drop(f *fetchSession) {
 	delete(s.all, f.id)
+	if f.standing != nil {
+		f.standing.over.Store(true)
+	}
 	s.total -= f.size
 	s.count.Set(int64(len(s.all)))
 }
@@ -141,6 +158,9 @@ func (s *fetchSessions) create(byID, replica bool, size int) *fetchSession {
 	now := s.clock.Now()
 	f := &fetchSession{byID: byID, replica: replica, created: now, used: now, size: size, epoch: 1, parts: make(map[sessionKey]*sessionPartition, size)}
 	f.order.prev, f.order.next = &f.order, &f.order
+	if replica {
+		f.standing = &standing{purgatory: s.purg}
+	}
 	for f.id == 0 || s.all[f.id] != nil {
 		f.id = rand.Int32N(math.MaxInt32) + 1
 	}
@@ -213,13 +233,13 @@ func (f *fetchSession) keyOf(name []byte, id kafka.TopicID, partition int32) ses
 // only one who knows f.
 func (f *fetchSession) put(name []byte, id kafka.TopicID, want wire.FetchRange) *sessionPartition {
 	k := f.keyOf(name, id, want.Index)
-	if p := f.parts[k]; p != nil {
-		p.want = want
-		return p
+	p := f.parts[k]
+	if p == nil {
+		p = &sessionPartition{name: bytes.Clone(name), id: id, toldHW: kafka.NoOffset, toldStart: kafka.NoOffset, standing: f.standing}
+		f.parts[k] = p
 	}
-	p := &sessionPartition{name: bytes.Clone(name), id: id, want: want, toldHW: kafka.NoOffset, toldStart: kafka.NoOffset}
-	f.parts[k] = p
-	f.pushBack(p)
+	p.want = want
+	f.look(p)
 	return p
 }
 
@@ -228,6 +248,8 @@ func (f *fetchSession) forget(name []byte, id kafka.TopicID, partition int32) {
 	k := f.keyOf(name, id, partition)
 	if p := f.parts[k]; p != nil {
 		p.unlink()
+		p.unwatch()
+		p.forgot = true
 		delete(f.parts, k)
 	}
 }

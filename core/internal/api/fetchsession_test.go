@@ -15,7 +15,7 @@ import (
 // newTestSessions makes a cache of n slots on a clock of its own.
 func newTestSessions(n int) (*fetchSessions, *clock.Manual) {
 	m := clock.NewManual(time.UnixMilli(0))
-	return newFetchSessions(m, func() int { return n }, metrics.NewRegistry()), m
+	return newFetchSessions(m, nil, func() int { return n }, metrics.NewRegistry()), m
 }
 
 func TestKIP227EvictionRules(t *testing.T) {

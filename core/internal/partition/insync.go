@@ -66,10 +66,11 @@ func (p *Partition) ISRAnswered(c *meta.ISRChange, answer meta.ISRResult) (again
 		p.mu.Unlock()
 		return false // an image was faster
 	}
-	next := &answer.State
+	next, left := &answer.State, false
 	same := next.LeaderEpoch == role.Epoch && next.Leader == role.Leader
 	switch code := codeOf(answer.Err); {
 	case same && next.PartitionEpoch > role.PartitionEpoch:
+		left = len(next.ISR) < len(role.ISR)
 		role = p.agree(role, next)
 	case code == kafka.None && same: // nothing was changed
 		p.followers.Refused()
@@ -87,6 +88,9 @@ func (p *Partition) ISRAnswered(c *meta.ISRChange, answer meta.ISRResult) (again
 	p.mu.Unlock()
 	p.visible(n)
 	p.release()
+	if left {
+		p.purgatory.Nudge(&p.replicaWaiters) // who caught up meanwhile wants to be in sync again
+	}
 	return again
 }
 

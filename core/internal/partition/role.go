@@ -88,6 +88,8 @@ func (p *Partition) SetRole(r Role) error {
 	if !old.Leading || !r.Leading || r.Epoch != old.Epoch {
 		p.purgatory.Nudge(&p.waiters)
 		p.purgatory.Nudge(&p.replicaWaiters)
+	} else if len(r.ISR) < len(old.ISR) {
+		p.purgatory.Nudge(&p.replicaWaiters) // who is not in sync any more may have all there is, and want to be
 	}
 	return nil
 }

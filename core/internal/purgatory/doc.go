@@ -6,8 +6,11 @@
 // It owns who waits, for how long, and the waking. It must not know what a fetch
 // is, nor read a log.
 //
-// Costs. Advance is what the appender calls: one atomic add, and nothing more
-// when nobody waits; otherwise the list is queued for a worker at most once. The
+// Who looks at many lists over and over, as the fetches of a follower do, watches them
+// (Watcher): then it knows which of them moved, and waits at one list of its own.
+//
+// Costs. Advance is what the appender calls: one atomic add and a call of each watcher, and
+// nothing more when nobody waits; otherwise the list is queued for a worker at most once. The
 // appender never walks waiters and never takes a list's lock. Workers are started
 // on demand, at most maxWorkers, and end when nothing is queued. One timer serves
 // all deadlines, which are rounded up to a millisecond; when nobody waits it is

@@ -8,9 +8,10 @@ import (
 // List is the place where waiters of one partition hang. The zero value is
 // ready. It must not be copied.
 type List struct {
-	progress atomic.Int64 // bytes that became visible since the start
-	count    atomic.Int32 // linked entries
-	queued   atomic.Bool  // stands in Purgatory.ready
+	progress atomic.Int64              // bytes that became visible since the start
+	count    atomic.Int32              // linked entries
+	queued   atomic.Bool               // stands in Purgatory.ready
+	watchers atomic.Pointer[[]Watcher] // replaced under mu; nil: nobody watches
 
 	mu   sync.Mutex
 	head *Entry // guarded by mu
