@@ -87,6 +87,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
+	o.Broker.Plugins.KeepDir = filepath.Join(o.DataDir, "plugins") // made when one has served
 	b, err := broker.New(o.Broker)
 	if err != nil {
 		return err

@@ -27,6 +27,8 @@ type Plugins struct {
 	// RunDir is where processes have their private directories; its path is short.
 	// Empty: the system's for temporary files.
 	RunDir string
+	// KeepDir is where programs that have served are kept for a rollback; empty: nowhere.
+	KeepDir string
 	// AllowUnverified lets binaries run without a digest.
 	AllowUnverified bool
 	// Bake is for how long what an upgrade replaced may come back by itself; 0: the
@@ -75,7 +77,7 @@ func (b *Broker) runPlugins(ctx context.Context) {
 	o := &b.options
 	p := &plugins{b: b, own: o.Plugins.entries(), wake: make(chan struct{}, 1), done: make(chan struct{}), first: make(chan struct{}),
 		applied: applied{fresh: make(chan struct{})},
-		host: pluginhost.New(pluginhost.Options{Builtins: o.Plugins.Builtins, Dir: o.Plugins.RunDir, Bake: o.Plugins.Bake,
+		host: pluginhost.New(pluginhost.Options{Builtins: o.Plugins.Builtins, Dir: o.Plugins.RunDir, Keep: o.Plugins.KeepDir, Bake: o.Plugins.Bake,
 			AllowUnverified: o.Plugins.AllowUnverified, ClusterID: b.image().ClusterID, BrokerID: int32(o.NodeID),
 			Clock: o.Clock, Log: b.log("plugins"), Metrics: o.Metrics})}
 	b.plugins = p

@@ -82,6 +82,14 @@ func (s *slot) revert() (*Spec, error) {
 	if s.previous == nil {
 		return nil, fmt.Errorf("%s has no version to go back to: %w", s.name, ErrUnavailable)
 	}
-	spec := s.previous
-	return spec, s.apply(spec)
+	spec, desired, outcome := s.previous, s.desired, s.outcome
+	err := s.apply(spec)
+	if err != nil && g != nil { // what is wanted is what it was
+		s.desired, s.outcome = desired, outcome
+		s.update(func(v *view) { v.desired = desired })
+		if outcome == nil {
+			s.say(s.stateNow(), "")
+		}
+	}
+	return spec, err
 }

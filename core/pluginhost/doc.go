@@ -22,7 +22,7 @@
 // comes back by itself, without a start, if the next one crashes, opens its breaker,
 // grows over its memory limit or fails much more often. Calls that would find the
 // crashed one wait for it. After the bake time it is stopped; its entry is kept for
-// Rollback.
+// Rollback, and a copy of its program (Options.Keep).
 //
 // A process that ends by itself is started again after 250 ms to 30 s, at most five
 // times a minute, then it has failed until an operator restarts it or its entry
@@ -67,5 +67,6 @@
 // slot.mu, breaker.mu, recent.mu and journal.mu are leaves: nothing is called while
 // one is held. runDir.mu covers the making of directories. Tokens in channels
 // (Host.applying, taken.token) are held over calls to plugins, which deadlines end;
-// Host.applying before taken.token.
+// Host.applying before taken.token. slot.keeping is held over the copying of a file, by a
+// goroutine that holds nothing else.
 package pluginhost

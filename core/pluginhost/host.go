@@ -28,7 +28,11 @@ type Options struct {
 	Builtins []plugin.Plugin // compiled in
 	// Dir is where the Host makes a directory for those of its processes, and removes
 	// what dead Hosts left; short. Empty: the system's for temporary files.
-	Dir       string
+	Dir string
+	// Keep is a directory of this Host's alone where programs that have served are kept
+	// (two for each entry), so that a rollback and a restart find what is no longer at
+	// its path. It is made if needed. Empty: nothing is kept.
+	Keep      string
 	ClusterID string
 	BrokerID  int32
 	// Bake is for how long what an upgrade replaced is kept alive, to come back if
@@ -47,6 +51,7 @@ type Host struct {
 	o     Options
 	slots atomic.Pointer[map[string]*slot] // by name; the map never changes
 	dir   runDir
+	kept  kept
 	// hard ends the patience with generations that are being stopped.
 	hard     context.Context
 	giveUp   context.CancelFunc
@@ -75,7 +80,7 @@ func New(o Options) *Host {
 	if o.Metrics == nil {
 		o.Metrics = metrics.NewRegistry()
 	}
-	h := &Host{o: o, dir: runDir{under: o.Dir}, applying: make(chan struct{}, 1)}
+	h := &Host{o: o, dir: runDir{under: o.Dir}, kept: kept(o.Keep), applying: make(chan struct{}, 1)}
 	h.hard, h.giveUp = context.WithCancel(context.Background())
 	h.slots.Store(&map[string]*slot{})
 	return h
@@ -124,12 +129,17 @@ func (h *Host) Apply(ctx context.Context, specs []Spec) []Result {
 		named[specs[i].Name] = true
 	}
 	slots, gone, err := h.arrange(specs, results)
+	next := *h.slots.Load()
 	if err != nil {
 		return fail(err)
 	}
 	var all sync.WaitGroup
 	for _, s := range gone {
-		all.Go(func() { _ = s.close(ctx) }) // ctx bounds only the waiting
+		all.Go(func() {
+			if s.close(ctx) == nil && next[s.name] == nil { // ctx bounds only the waiting
+				_ = h.kept.forget(s.name) // what stays is a file too many
+			}
+		})
 	}
 	for i, s := range slots {
 		if s != nil {

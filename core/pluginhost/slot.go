@@ -35,13 +35,14 @@ type slot struct {
 	rules  atomic.Pointer[ruleSet] // of the store; nil: not given yet; changed under mu
 	recent recent
 
-	orders chan func()   // for the supervisor
-	wake   chan struct{} // its timer, and callers that saw something
-	timer  clock.Timer
-	ctx    context.Context // of the supervisor
-	cancel context.CancelFunc
-	done   chan struct{}  // closed when nothing of the slot is left
-	ending sync.WaitGroup // generations that are being stopped
+	orders  chan func()   // for the supervisor
+	wake    chan struct{} // its timer, and callers that saw something
+	timer   clock.Timer
+	ctx     context.Context // of the supervisor
+	cancel  context.CancelFunc
+	done    chan struct{}  // closed when nothing of the slot is left
+	ending  sync.WaitGroup // generations that are being stopped, programs that are being kept
+	keeping sync.Mutex     // held over the keeping of a program
 
 	// Owned by the supervisor.
 	desired   *Spec     // what Apply asked for last

@@ -32,7 +32,7 @@ const (
 // configured, with rules, canary answered. On an error nothing is left of it.
 func (s *slot) start(ctx context.Context, spec *Spec, before *generation) (*generation, error) {
 	number := s.number.Add(1)
-	process, err := s.host.launch(ctx, spec, s.logger(number))
+	process, err := s.host.launchKept(ctx, spec, s.logger(number))
 	if err != nil {
 		return nil, fmt.Errorf("launch: %w", err)
 	}

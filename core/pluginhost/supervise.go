@@ -133,6 +133,7 @@ func (s *slot) serve(g, old *generation) {
 	}
 	s.publish(g)
 	s.say(s.stateNow(), "")
+	s.keep(g)
 	if old == nil {
 		return
 	}
