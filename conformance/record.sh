@@ -4,26 +4,29 @@
 #   record.sh [-check] [FILE...]     all of testdata without files; -check compares instead of rewriting
 #
 # Those of testdata/secured are recorded from a Kafka with logins and access rules, those of testdata/telemetry from one
-# that takes the metrics of clients, those of testdata/three from one of three brokers.
+# that takes the metrics of clients, those of testdata/three from one of three brokers, those of testdata/voters from one
+# whose three brokers all vote. What Kafka's tools print of such: clients/three.sh.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-check=() plain=() secured=() telemetry=() three=()
+check=() plain=() secured=() telemetry=() three=() voters=()
 for arg in "$@"; do
   case "$arg" in
   -check) check=(-check) ;;
   */secured/*) secured+=("$arg") ;;
   */telemetry/*) telemetry+=("$arg") ;;
   */three/*) three+=("$arg") ;;
+  */voters/*) voters+=("$arg") ;;
   *) plain+=("$arg") ;;
   esac
 done
-if ((${#plain[@]} + ${#secured[@]} + ${#telemetry[@]} + ${#three[@]} == 0)); then
+if ((${#plain[@]} + ${#secured[@]} + ${#telemetry[@]} + ${#three[@]} + ${#voters[@]} == 0)); then
   plain=("$here"/testdata/*.txt) secured=("$here"/testdata/secured/*.txt) telemetry=("$here"/testdata/telemetry/*.txt) three=("$here"/testdata/three/*.txt)
+  voters=("$here"/testdata/voters/*.txt)
 fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/mortise-transcripts.XXXXXX")
 port="${ORACLE_PORT:-19492}"
 stop() { "$here/oracle/kafka.sh" kill "$dir/$1" 2>/dev/null || true; }
-trap 'stop plain; stop secured; stop telemetry; for n in 1 2 3; do stop three/$n; done; rm -rf "$dir"' EXIT
+trap 'stop plain; stop secured; stop telemetry; for n in 1 2 3; do stop three/$n; stop voters/$n; done; rm -rf "$dir"' EXIT
 
 # record NAME PORT FILE... plays the files against the Kafka of that name.
 record() {
@@ -52,4 +55,8 @@ if ((${#three[@]} > 0)); then
   files=$(for f in "${three[@]}"; do realpath -- "$f"; done)
   "$here/oracle/kafka.sh" three "$dir/three" "$((port + 30))" log.retention.check.interval.ms=86400000
   (cd "$here/.." && go run ./conformance/record -three "$dir/three" -addr "localhost:$((port + 30))" "${check[@]}" $files)
+fi
+if ((${#voters[@]} > 0)); then
+  "$here/oracle/kafka.sh" voters "$dir/voters" "$((port + 40))" log.retention.check.interval.ms=86400000
+  record voters/1 "$((port + 40))" $(for f in "${voters[@]}"; do realpath -- "$f"; done)
 fi

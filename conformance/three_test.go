@@ -4,6 +4,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/mortisemq/mortise/cluster/nodetest"
 	"github.com/mortisemq/mortise/conformance/transcript"
 	"github.com/mortisemq/mortise/core/brokertest"
 	"github.com/mortisemq/mortise/core/config"
@@ -46,6 +47,14 @@ func (c *trio) stop(broker int) error {
 func (c *trio) start(broker int) error {
 	c.brokers[broker-1].Restart()
 	return nil
+}
+
+// TestThreeVoterTranscripts plays conversations with one of three brokers of a Kafka
+// 4.4 that decide together. Which of them leads is any.
+func TestThreeVoterTranscripts(t *testing.T) {
+	each(t, "testdata/voters", func(t *testing.T, f *transcript.File) {
+		replay(t, f, nodetest.StartMany(t, 3, nodetest.Options{}).Nodes[0].Dial)
+	})
 }
 
 // TestThreeBrokerTranscripts plays conversations with three brokers of a Kafka 4.4,
