@@ -125,6 +125,23 @@ func TestClusterOfOne(t *testing.T) {
 	}
 }
 
+// What undrain promises of a node depends on whether it is there.
+func TestWhatFollowsAnUndrain(t *testing.T) {
+	for _, c := range []struct {
+		alive  bool
+		behind int
+		want   string
+	}{
+		{false, 0, " when it is heard of: it is fenced"},
+		{true, 2, "; 2 partitions there are not in sync yet"},
+		{true, 0, "; mortise cluster rebalance gives it its leaders back"},
+	} {
+		if got := afterUndrain(c.alive, c.behind); got != c.want {
+			t.Errorf("alive %v, %d behind: %q, want %q", c.alive, c.behind, got, c.want)
+		}
+	}
+}
+
 func TestWrongClusterCommands(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"cluster", "mortise cluster wants a sub-command"},

@@ -28,8 +28,15 @@ while until what the node holds is in sync there, which mortise cluster rebalanc
 		if err != nil {
 			return fmt.Errorf("node %d: %w", id, err)
 		}
-		behind := 0
-		err = a.withAdmin(func(admin *kadm.Client) (err error) {
+		alive, behind := false, 0
+		err = a.withAdmin(func(admin *kadm.Client) error {
+			brokers, err := admin.ListBrokers(ctx)
+			if err != nil {
+				return err
+			}
+			if alive = slices.Contains(brokers.NodeIDs(), id); !alive {
+				return nil
+			}
 			behind, err = awaitInSync(ctx, admin, id)
 			return err
 		})
@@ -37,16 +44,23 @@ while until what the node holds is in sync there, which mortise cluster rebalanc
 			return fmt.Errorf("node %d takes part again: %w", id, err)
 		}
 		return a.printer().Value(answer, func(w writer) error {
-			next := "mortise cluster rebalance gives it its leaders back"
-			if behind > 0 {
-				next = counted(behind, "partition") + " there are not in sync yet"
-			}
-			_, err := fmt.Fprintf(w, "node %d takes part again; %s\n", id, next)
+			_, err := fmt.Fprintf(w, "node %d takes part again%s\n", id, afterUndrain(alive, behind))
 			return err
 		})
 	})
 	a.addAdmin(c)
 	return c
+}
+
+// afterUndrain says what is still to come: of a node that is fenced, or behind.
+func afterUndrain(alive bool, behind int) string {
+	switch {
+	case !alive:
+		return " when it is heard of: it is fenced"
+	case behind > 0:
+		return "; " + counted(behind, "partition") + " there are not in sync yet"
+	}
+	return "; mortise cluster rebalance gives it its leaders back"
 }
 
 // awaitInSync waits for at most undrainWait until all that a node holds is in sync there,
