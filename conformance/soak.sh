@@ -98,6 +98,9 @@ cluster_broken() {
 # 10,000 partitions on three nodes, idle and when a node is killed: some 4 minutes.
 cluster_large() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -run Scale -mortise "$work/mortise" -partitions 10000 -strict -timeout 29m); }
 
+# 100 simulated brokers with 100,000 partitions: what travels and what is copied for each change. A minute of CPU.
+simulated_large() { (cd "$here/.." && go test -count=1 -v ./cluster/clustertest -run Scale -brokers 100 -partitions 100000 -timeout 29m); }
+
 # Properties with inputs that nobody has tried, a hundred times as many as in go test.
 properties() {
   cd "$here/.." || return
@@ -110,6 +113,7 @@ step properties properties
 step plugins-broken plugins_broken
 step cluster-broken cluster_broken
 step cluster-large cluster_large
+step simulated-large simulated_large
 step kgo-large kgo_test "$records" -test.timeout 25m
 KGO_TEST_CHAOS=1 step kgo-connections-cut kgo_test "$records" "${etl[@]}"
 step kgo-broker-paused while_troubled 2 pause kgo_test "$records" "${etl[@]}"

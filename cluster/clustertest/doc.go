@@ -33,6 +33,9 @@
 // min.insync.replicas 1, and where unclean elections are allowed, records may be lost
 // with a disk: such partitions are only held to come back.
 //
+// TestScale has a fleet of brokers without logs in its place, of any size: it counts what
+// travels to each node, and what is copied, for each kind of change.
+//
 // A run that failed is told by its seed, and make simulate looks for more:
 //
 //	go test ./cluster/clustertest -run DiskSeeds -seed 1234 -story -v
