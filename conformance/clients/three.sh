@@ -178,7 +178,7 @@ three_sorted() {
 
 # cluster_tools goes through the states and compares.
 cluster_tools() {
-  local out="$three_dir/tools.txt" i verification="$three_dir/verification" pid
+  local out="$three_dir/tools.txt" verification="$three_dir/verification" pid
   set +e # A tool that fails as Kafka's does is right.
   three_files
   three_well >"$out" 2>&1
