@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // pluginRow is a produce workload with something of a plugin's in its way and without,
@@ -77,23 +78,33 @@ func (o options) pluginsTable(binary string) (string, error) {
 }
 
 // pluginsAsked is an error unless both plugins were asked: else their cost would be that
-// of nothing.
+// of nothing. Retention is asked every second, which a short run may not last.
 func pluginsAsked() error {
 	for _, name := range []string{"decide", "retention"} {
-		r, err := http.Get("http://" + pluginsAdmin + "/v1/plugins/" + name)
-		if err != nil {
-			return err
+		calls, err := pluginCalls(name)
+		for begin := time.Now(); calls == 0 && err == nil && time.Since(begin) < 5*time.Second; calls, err = pluginCalls(name) {
+			time.Sleep(100 * time.Millisecond)
 		}
-		defer r.Body.Close()
-		var plugin struct{ Calls uint64 }
-		if err := json.NewDecoder(r.Body).Decode(&plugin); err != nil {
+		if err != nil {
 			return fmt.Errorf("plugin %s: %w", name, err)
 		}
-		if plugin.Calls == 0 {
+		if calls == 0 {
 			return fmt.Errorf("plugin %s was never asked", name)
 		}
 	}
 	return nil
+}
+
+// pluginCalls is how often a plugin was asked so far.
+func pluginCalls(name string) (uint64, error) {
+	r, err := http.Get("http://" + pluginsAdmin + "/v1/plugins/" + name)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Body.Close()
+	var plugin struct{ Calls uint64 }
+	err = json.NewDecoder(r.Body).Decode(&plugin)
+	return plugin.Calls, err
 }
 
 // pluginRun is a topic on a broker.

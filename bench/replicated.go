@@ -94,6 +94,10 @@ func replicatedEndToEnd(scale float64) scenario {
 
 // runReplicated runs the workloads of clusters on both sides in turn.
 func (o options) runReplicated() ([]row, error) {
+	chosen := slices.DeleteFunc(replicatedScenarios(o.scale), func(s scenario) bool { return !strings.Contains(s.name, o.only) })
+	if len(chosen) == 0 {
+		return nil, nil
+	}
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -113,10 +117,7 @@ func (o options) runReplicated() ([]row, error) {
 		}
 	}
 	var rows []row
-	for _, sc := range replicatedScenarios(o.scale) {
-		if !strings.Contains(sc.name, o.only) {
-			continue
-		}
+	for _, sc := range chosen {
 		t, err := o.compare(sc, s)
 		if err != nil {
 			return rows, err

@@ -1,52 +1,94 @@
 #!/usr/bin/env bash
-# Measures Mortise beside a real Kafka 4.4 and writes bench/RESULTS.md. It needs
-# Go, Java, Maven for the jars the first time, and some 20 GB of disk; strace if
-# system calls are to be counted. BENCH_FLAGS go to the program (see -help); data
-# goes to a new folder in BENCH_DIR.
+# Measures Mortise beside a real Kafka 4.4 and writes bench/RESULTS.md, or the file that is
+# its argument. It needs Go, Java, Maven for the jars the first time, some 25 GB of disk,
+# some 14 GB of memory, and a quarter of an hour without other work; strace if system calls
+# are to be counted. BENCH_FLAGS go to the program wherever it compares with Kafka (see
+# -help); data goes to a new folder in BENCH_DIR. BENCH_SHORT=1 runs everything once with
+# little: some four minutes, to see that it works; the figures are worth nothing and go to the
+# standard output. BENCH_PARTS names the parts to run, of those below; what is left out is
+# empty then, and the file goes to the standard output as well.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-out=${1:-$here/RESULTS.md}
+parts=(beside replicated costs many groups plugins)
+wanted=${BENCH_PARTS:-${parts[*]}}
 dir=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/mortise-bench.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
+
+out=${1:-$here/RESULTS.md}
+if [[ $# == 0 && -n ${BENCH_SHORT:-}${BENCH_PARTS:-} ]]; then
+  out=/dev/stdout
+fi
+
+# How much each part does.
+compared=() costs=() many=10000 groups=(-groups 5000) plugins=(-scale 0.25 -repeat 9)
+if [[ -n ${BENCH_SHORT:-} ]]; then
+  compared=(-cold -scale 0.03 -repeat 1 -warm 1024 -many 20)
+  costs=(-warm 64) many=100 groups=(-groups 50 -groups-for 3s) plugins=(-scale 0.03 -repeat 1)
+fi
+# shellcheck disable=SC2206 # BENCH_FLAGS are several words
+compared+=(${BENCH_FLAGS:-})
 
 cd "$root"
 go build -buildvcs=false -o "$dir/mortise" ./cmd/mortise
 go build -buildvcs=false -o "$dir/bench" ./bench
-jars=$(bash conformance/oracle/kafka.sh lib)
-jars=${jars%/\*}
+go build -buildvcs=false -o "$dir/faulty" ./conformance/pluginload/faulty
+
+# measure runs the program; what a part has left behind is not in the next one's way.
+measure() {
+  "$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" "$@"
+  rm -rf "$dir/data"
+}
+
+jars=
+kafka() {
+  if [[ -z $jars ]]; then
+    jars=$(bash conformance/oracle/kafka.sh lib)
+    jars=${jars%/\*}
+  fi
+}
+
+part() {
+  case $1 in
+    beside) kafka && measure -kafka "$jars" "${compared[@]}" ;;
+    replicated) kafka && measure -kafka "$jars" -replicated "${compared[@]}" ;;
+    costs) measure -costs "${costs[@]}" ;;
+    many) measure -cold -only lifecycle -many "$many" ;;
+    groups) measure "${groups[@]}" ;;
+    plugins) measure -plugins "$dir/faulty" "${plugins[@]}" ;;
+    *) echo "bench: no part $1" >&2 && return 2 ;;
+  esac
+}
 
 # Each table goes to a file first: a run that fails leaves the old results alone.
-# shellcheck disable=SC2086 # BENCH_FLAGS are several words
-"$dir/bench" -mortise "$dir/mortise" -kafka "$jars" -dir "$dir/data" ${BENCH_FLAGS:-} >"$dir/beside"
-"$dir/bench" -mortise "$dir/mortise" -kafka "$jars" -dir "$dir/data" -replicated ${BENCH_FLAGS:-} >"$dir/replicated"
-"$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -costs >"$dir/costs"
-"$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -cold -only lifecycle -many 10000 >"$dir/many"
-"$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -groups 5000 >"$dir/groups"
-go build -buildvcs=false -o "$dir/faulty" ./conformance/pluginload/faulty
-"$dir/bench" -mortise "$dir/mortise" -dir "$dir/data" -plugins "$dir/faulty" -scale 0.25 -repeat 9 >"$dir/plugins"
+for p in "${parts[@]}"; do
+  : >"$dir/$p"
+done
+for p in $wanted; do
+  begin=$SECONDS
+  part "$p" >"$dir/$p"
+  echo "bench: $p took $((SECONDS - begin)) s" >&2
+done
 
 machine() {
   echo "- $(nproc) × $(lscpu | sed -n 's/^Model name: *//p'), $(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) >> 20)) GiB of memory"
   echo "- Linux $(uname -r | cut -d- -f1), $(go version | cut -d' ' -f3), Java $(java -version 2>&1 | sed -n '1s/.*"\(.*\)".*/\1/p'), Apache Kafka 4.4.0 with a heap of 1 GiB"
+  if [[ -n ${BENCH_SHORT:-} ]]; then
+    echo "- BENCH_SHORT: the figures are worth nothing"
+  fi
 }
 
+# words are what NOTES.md says before a part, and after the last one.
+words() { sed -n "/^<!-- $1 -->\$/,/^<!-- /p" "$here/NOTES.md" | sed '1d' | sed '${/^<!-- /d}'; }
+
 {
-  sed -n '/^<!-- head -->$/,/^<!-- beside -->$/p' "$here/NOTES.md" | sed '1d;$d'
+  words head
   machine
-  sed -n '/^<!-- beside -->$/,/^<!-- replicated -->$/p' "$here/NOTES.md" | sed '1d;$d'
-  cat "$dir/beside"
-  sed -n '/^<!-- replicated -->$/,/^<!-- costs -->$/p' "$here/NOTES.md" | sed '1d;$d'
-  cat "$dir/replicated"
-  sed -n '/^<!-- costs -->$/,/^<!-- many -->$/p' "$here/NOTES.md" | sed '1d;$d'
-  cat "$dir/costs"
-  sed -n '/^<!-- many -->$/,/^<!-- groups -->$/p' "$here/NOTES.md" | sed '1d;$d'
-  cat "$dir/many"
-  sed -n '/^<!-- groups -->$/,/^<!-- plugins -->$/p' "$here/NOTES.md" | sed '1d;$d'
-  cat "$dir/groups"
-  sed -n '/^<!-- plugins -->$/,/^<!-- end -->$/p' "$here/NOTES.md" | sed '1d;$d'
-  cat "$dir/plugins"
-  sed -n '/^<!-- end -->$/,$p' "$here/NOTES.md" | sed '1d'
+  for p in "${parts[@]}"; do
+    words "$p"
+    cat "$dir/$p"
+  done
+  words end
 } >"$dir/results"
-mv "$dir/results" "$out"
+cat "$dir/results" >"$out"
