@@ -185,7 +185,7 @@ cluster_tools() {
   seq 1 400 | sed 's/.*/key-&:value &/' | produce_lines "$three" tt-a
   seq -f '%01000g' 1 400 | sed 's/.*/key:&/' | tool ConsoleProducer --bootstrap-server "$three" --topic tt-d --command-property batch.size=0 \
     --reader-property parse.key=true --reader-property key.separator=:
-  tool ReplicaVerificationTool --broker-list "$three" --topics-include 'tt-[ab]' --report-interval-ms 1000 >"$verification" 2>&1 &
+  (java_exec org.apache.kafka.tools.ReplicaVerificationTool --broker-list "$three" --topics-include 'tt-[ab]' --report-interval-ms 1000) >"$verification" 2>&1 &
   pid=$!
   three_moves >>"$out" 2>&1
   node_end 3 KILL
