@@ -44,6 +44,8 @@ source "$here/clients/takeover.sh"
 source "$here/clients/plugins.sh"
 # shellcheck source=clients/security.sh
 source "$here/clients/security.sh"
+# shellcheck source=clients/telemetry.sh
+source "$here/clients/telemetry.sh"
 # shellcheck source=clients/cluster.sh
 source "$here/clients/cluster.sh"
 # shellcheck source=clients/three.sh
@@ -75,6 +77,7 @@ disk_steps
 takeover_steps
 plugins_steps
 security_steps
+telemetry_steps
 cluster_steps
 gotest_steps
 
