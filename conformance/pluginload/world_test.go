@@ -116,7 +116,8 @@ type world struct {
 	factor  int16                          // replicas of topics
 	dir     string
 	ttl     time.Duration // of the answers of authenticator and authorizers
-	timeout time.Duration // of calls; 0: by kind
+	timeout time.Duration // of calls
+	only    string        // the plugin that has this timeout, others have patience; empty: all
 	memory  uint64        // memory_max of the entries
 	notes   notes
 }
@@ -155,6 +156,7 @@ func (n *notes) text() string {
 type options struct {
 	ttl     time.Duration
 	timeout time.Duration // 0: patience
+	only    string        // whose timeout it is; empty: of all
 	bake    time.Duration
 	memory  uint64
 	faults  map[string]string // that plugins have from the beginning
@@ -167,7 +169,7 @@ func start(t testing.TB, o options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: dir, ttl: o.ttl, timeout: o.timeout, memory: o.memory}
+	w := &world{t: t, dir: dir, ttl: o.ttl, timeout: o.timeout, only: o.only, memory: o.memory}
 	if w.timeout == 0 {
 		w.timeout = patience
 	}
@@ -266,6 +268,9 @@ func (w *world) spec(name string, version int) pluginhost.Spec {
 		Args: []string{w.faultOf(name)}, SHA256: map[string]string{pluginhost.Platform(): digests()[version]}, Enabled: true,
 		Timeout: pluginhost.Duration(w.timeout), MemoryMax: w.memory,
 		Env: map[string]string{"GORACE": "atexit_sleep_ms=0"}} // the race detector's processes linger
+	if w.only != "" && w.only != name {
+		s.Timeout = pluginhost.Duration(patience)
+	}
 	if s.Kind == plugin.Authenticator || s.Kind == plugin.Authorizer {
 		s.Config = fmt.Appendf(nil, `{"policy": %q, "ttl": %q}`, w.policy(), w.ttl)
 	}
