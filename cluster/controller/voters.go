@@ -146,7 +146,8 @@ func (m *Machine) chooseVoters(now time.Time) {
 type poll struct {
 	voters     []kafka.BrokerID
 	alive      int              // voters that take part
-	dead       []kafka.BrokerID // voters that are gone for good or for long
+	absent     []kafka.BrokerID // voters that don't take part
+	dead       []kafka.BrokerID // of them, those that are gone for good or for long
 	candidates []kafka.BrokerID // members that could get a vote
 }
 
@@ -161,7 +162,10 @@ func (m *Machine) poll(now time.Time) (p poll) {
 			p.voters = append(p.voters, id)
 			if here {
 				p.alive++
-			} else if since := m.voters.absent[id]; left || !since.IsZero() && now.Sub(since) >= m.config.VoterReplaceAfter {
+				continue
+			}
+			p.absent = append(p.absent, id)
+			if since := m.voters.absent[id]; left || !since.IsZero() && now.Sub(since) >= m.config.VoterReplaceAfter {
 				p.dead = append(p.dead, id)
 			}
 		case here && m.upToDate(id):
@@ -202,6 +206,9 @@ func (m *Machine) nextChange(now time.Time) (VoterChange, bool) {
 	switch {
 	case len(p.dead) > 0 && (n > target || n-1+len(p.candidates) >= target) && agreed(p.alive, n-1):
 		return VoterChange{Demote, p.dead[0]}, true
+	case n > target && len(p.absent) > 0 && agreed(p.alive, n-1):
+		// Rather than one that is there: another may have died a moment ago.
+		return VoterChange{Demote, p.absent[0]}, true
 	case n < target && agreed(p.alive+1, n+1):
 		return VoterChange{Promote, m.bestCandidate(p)}, true
 	case n > target && agreed(p.alive-1, n-1):
