@@ -48,6 +48,20 @@ func newBreakableWorld(t testing.TB, n int, defaults map[string]string) *world {
 	return w
 }
 
+// stopInOrder stops a node. With a full disk it can't write everything, says so, and looks
+// its logs through when it starts again.
+func (w *world) stopInOrder(id int32) error {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	changes := w.diskChanges(id)
+	err := w.node(id).Stop(ctx)
+	if err == nil || ctx.Err() != nil || changes%2 == 0 && w.diskChanges(id) == changes {
+		return err
+	}
+	w.note("node %d does not stop cleanly with a full disk: %v", id, err)
+	return nil
+}
+
 // startAgain starts a node that is down. One that can't start because its disk is full is
 // started again when there is space.
 func (w *world) startAgain(id int32) error {

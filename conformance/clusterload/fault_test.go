@@ -1,7 +1,6 @@
 package clusterload_test
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"syscall"
@@ -58,9 +57,7 @@ func processFaults() []fault {
 			return w.startAgain(id)
 		}},
 		{name: "restart", process: true, breaking: func(w *world, r *rand.Rand, id int32) error {
-			ctx, cancel := context.WithTimeout(w.t.Context(), patience)
-			defer cancel()
-			if err := w.node(id).Stop(ctx); err != nil {
+			if err := w.stopInOrder(id); err != nil {
 				return err
 			}
 			pause(r)
