@@ -98,3 +98,33 @@ func TestRecordsAreKafkasBytes(t *testing.T) {
 		t.Errorf("only %d records", n)
 	}
 }
+
+// TestOffsetsAreKafkasBytes but for the id of the topic: its tag, with its count, is
+// what Kafka's records end with.
+func TestOffsetsAreKafkasBytes(t *testing.T) {
+	n := 0
+	for _, r := range kafkaRecords(t) {
+		if r.Key[1] != offsetKeyVersion || r.Value == nil {
+			continue
+		}
+		n++
+		s := New(ruled(), ruledConsumers, counters())
+		if err := s.Replay(r.Key, r.Value); err != nil {
+			t.Fatal(err)
+		}
+		for id, g := range s.groups {
+			for topic, partitions := range g.offsets {
+				for partition, o := range partitions {
+					got := offsetRecord(id, &put{topic: topic, partition: partition, offset: o})
+					want := append(bytes.Clone(r.Value[:len(r.Value)-len("\x01\x00\x10")-16]), 0)
+					if !bytes.Equal(got.Key, r.Key) || !bytes.Equal(got.Value, want) {
+						t.Errorf("%x %x, want\n%x %x", got.Key, got.Value, r.Key, want)
+					}
+				}
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no offsets")
+	}
+}

@@ -6,13 +6,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Versions of Kafka's record schemas that are written: those of Kafka 4. All are
-// read. Of offsets it is not the newest, which has the id of the topic: a cluster that
-// takes the files over has given its topics other ids, and its Kafka would not find an
-// offset that has the old one.
+// Versions of Kafka's record schemas that are written: those of Kafka 4.4. All are
+// read. Of an offset Kafka also writes the id of the topic, which the schema lets out
+// when it is not known, and which is left out here: a cluster that takes the files over
+// has given its topics other ids, and its Kafka would not find an offset that has the
+// old one.
 const (
 	offsetKeyVersion         = 1
-	offsetValueVersion       = 3
+	offsetValueVersion       = 4
 	offsetValueExpireVersion = 1 // the only one with a time of expiry
 	groupKeyVersion          = 2
 	groupValueVersion        = 3
