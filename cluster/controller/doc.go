@@ -33,8 +33,9 @@
 // One, three or five of the registered nodes vote, on as many racks as there are. One
 // change is under way at a time; each leaves more than half of the voters alive. A
 // voter that is gone for VoterReplaceAfter loses its vote to one that is there. A node's
-// death alone never makes the number smaller: unregistering it does. A member that is no
-// broker and does not answer is removed, by a later leader after 15 s.
+// death alone never makes the number smaller: unregistering it does. Then who does not
+// take part loses its vote before who does: another may have died a moment ago. A member
+// that is no broker and does not answer is removed, by a later leader after 15 s.
 //
 // # Costs
 //
