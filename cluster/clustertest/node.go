@@ -41,7 +41,6 @@ type node struct {
 	parked      []*parked
 	stopping    bool
 	torn        bool // the power was cut before it started
-	left        bool // the cluster, for good
 
 	behind time.Duration // until then it hears nothing of the control log
 	busy   time.Duration // until then it takes no roles
