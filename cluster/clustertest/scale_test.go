@@ -59,7 +59,7 @@ func playFleet(t *testing.T, brokers, partitions int) (s scale) {
 	if err := metadata.WriteSnapshot(&snapshot, f.image); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d brokers, %d partitions: an image takes %d MiB, a snapshot %d KiB", brokers, partitions, (after.HeapAlloc-before.HeapAlloc)>>20, snapshot>>10)
+	t.Logf("%d brokers, %d partitions: an image takes some %d MiB, a snapshot %d KiB", brokers, partitions, (int64(after.HeapAlloc)-int64(before.HeapAlloc))>>20, snapshot>>10)
 	f.lead()
 
 	s.quiet = f.during(func() { f.pass(30 * time.Second) })
