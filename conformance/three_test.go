@@ -2,12 +2,15 @@ package conformance_test
 
 import (
 	"net"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/mortisemq/mortise/cluster/nodetest"
 	"github.com/mortisemq/mortise/conformance/transcript"
 	"github.com/mortisemq/mortise/core/brokertest"
 	"github.com/mortisemq/mortise/core/config"
+	"github.com/mortisemq/mortise/core/meta"
 )
 
 // threeStatic are the keys that oracle/kafka.sh sets for three brokers.
@@ -53,8 +56,25 @@ func (c *trio) start(broker int) error {
 // 4.4 that decide together. Which of them leads is any.
 func TestThreeVoterTranscripts(t *testing.T) {
 	each(t, "testdata/voters", func(t *testing.T, f *transcript.File) {
-		replay(t, f, nodetest.StartMany(t, 3, nodetest.Options{}).Nodes[0].Dial)
+		c := nodetest.StartMany(t, 3, nodetest.Options{})
+		awaitVoters(t, c.Nodes[0].Control())
+		replay(t, f, c.Nodes[0].Dial)
 	})
+}
+
+// awaitVoters waits until the leader has heard of each voter that it had everything.
+func awaitVoters(t *testing.T, control meta.Control) {
+	t.Helper()
+	lags := func(v meta.QuorumReplica) bool { return v.LastCaughtUp.IsZero() }
+	again, limit := time.NewTicker(10*time.Millisecond), time.After(30*time.Second)
+	defer again.Stop()
+	for q := control.Quorum(); len(q.Voters) < 3 || slices.ContainsFunc(q.Voters, lags); q = control.Quorum() {
+		select {
+		case <-again.C:
+		case <-limit:
+			t.Fatalf("voters are %+v after 30 s", q.Voters)
+		}
+	}
 }
 
 // TestThreeBrokerTranscripts plays conversations with three brokers of a Kafka 4.4,
