@@ -14,9 +14,10 @@ import (
 )
 
 // runPrefix begins the name of each Host's directory; runLock is the file in it that
-// is locked while its Host lives.
+// is locked while its Host lives. Both together tell it from what people, and other
+// parts of Mortise, keep in a directory for temporary files.
 const (
-	runPrefix = "mortise-"
+	runPrefix = "mortise-run-"
 	runLock   = "lock"
 )
 
@@ -76,8 +77,9 @@ func (d *runDir) make() error {
 	return nil
 }
 
-// sweep removes the directories of Hosts that live no more. What can't be removed
-// stays: it is in nobody's way. Caller holds mu.
+// sweep removes the directories of Hosts that live no more. What has no lock file is
+// somebody else's, or was not locked yet, and stays, as does what can't be removed: it
+// is in nobody's way. Caller holds mu.
 func (d *runDir) sweep() {
 	entries, err := os.ReadDir(d.under)
 	if err != nil {
@@ -88,9 +90,12 @@ func (d *runDir) sweep() {
 			continue
 		}
 		path := filepath.Join(d.under, e.Name())
+		if at, err := os.Lstat(filepath.Join(path, runLock)); err != nil || !at.Mode().IsRegular() {
+			continue // taking the lock would make the file
+		}
 		lock, err := vfs.OS().Lock(filepath.Join(path, runLock), nil)
 		if err != nil {
-			continue // it lives, or is somebody else's
+			continue // it lives
 		}
 		_ = os.RemoveAll(path)
 		_ = lock.Close()

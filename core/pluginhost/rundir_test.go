@@ -10,9 +10,15 @@ import (
 // and nothing else.
 func TestRunDirIsSwept(t *testing.T) {
 	under := t.TempDir()
-	dead, other := filepath.Join(under, runPrefix+"1"), filepath.Join(under, "precious")
-	for _, dir := range []string{dead, other} {
+	dead := filepath.Join(under, runPrefix+"1")
+	others := []string{filepath.Join(under, "precious"), filepath.Join(under, "mortise-data"), filepath.Join(under, runPrefix+"precious")}
+	for _, dir := range append(others, dead) {
 		if err := os.MkdirAll(filepath.Join(dir, "p1"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{dead, others[1]} { // that of data has a lock, too
+		if err := os.WriteFile(filepath.Join(dir, runLock), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -31,7 +37,7 @@ func TestRunDirIsSwept(t *testing.T) {
 	if _, err := os.Stat(dead); !os.IsNotExist(err) {
 		t.Errorf("the dead one's: %v, want that it is gone", err)
 	}
-	for _, dir := range []string{living, other} {
+	for _, dir := range append(others, living) {
 		if _, err := os.Stat(dir); err != nil {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -41,7 +47,7 @@ func TestRunDirIsSwept(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if left, _ := os.ReadDir(under); len(left) != 1 {
+	if left, _ := os.ReadDir(under); len(left) != len(others) {
 		t.Errorf("left: %v, want only what is not ours", left)
 	}
 }
