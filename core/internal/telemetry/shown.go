@@ -204,14 +204,15 @@ func (s *Shown) Families() []metrics.Family {
 	return all
 }
 
-// seriesKey is one text for a name and its labels, which no other has: names have no
-// zero bytes, and are followed by the lengths of values.
+// seriesKey is one text for a name and its labels, which no other has: zero bytes stand
+// between names, which have none, and before each value stands its length.
 func seriesKey(name string, labels []metrics.Label) string {
 	var b strings.Builder
 	b.WriteString(name)
 	for _, l := range labels[1:] {
 		b.WriteByte(0)
 		b.WriteString(l.Name)
+		b.WriteByte(0)
 		b.WriteByte(byte(len(l.Value)))
 		b.WriteString(l.Value)
 	}

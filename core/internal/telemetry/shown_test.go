@@ -79,6 +79,17 @@ func TestShown(t *testing.T) {
 	}
 }
 
+// TestSeriesAreToldApart when the length of one's value reads as the end of the other's
+// name.
+func TestSeriesAreToldApart(t *testing.T) {
+	d, text := newDisplay(), strings.Repeat("y", '`')
+	d.push(t, 1, gauge("n", 1, label(7, "x", "`"+text)))
+	d.push(t, 1, gauge("n", 2, label(7, "xa", text)))
+	if d.count() != 2 {
+		t.Errorf("%v series, want 2:\n%s", d.count(), d.text())
+	}
+}
+
 // TestKindsOfOneName: what is a gauge for one client is no counter.
 func TestKindsOfOneName(t *testing.T) {
 	d := newDisplay()
