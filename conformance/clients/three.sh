@@ -1,11 +1,11 @@
 # Sourced by run.sh: what Kafka's tools for clusters print of three nodes that are well, that lack one, and that move
 # replicas, compared line by line with what they print of a real Kafka in the same states. That is recorded in
-# testdata/tools/three.txt. Not compared: that Kafka copies min.insync.replicas of the settings file to all brokers and
+# testdata/tools/three.out. Not compared: that Kafka copies min.insync.replicas of the settings file to all brokers and
 # then takes it from no single one; here the lowest of all brokers counts (KIP-966). To record anew:
 #
 #   CONFORMANCE_TARGET=kafka RECORD=1 conformance/run.sh cluster-tools
 
-three_golden="$here/testdata/tools/three.txt"
+three_golden="$here/testdata/tools/three.out"
 
 # three_tools runs commands of standard input in one JVM. @NAME@ is a file of three_files.
 three_tools() { sed "s#@\([a-z]*\)@#$three_dir/\1.json#g" | (java_exec Tools "$three"); }
