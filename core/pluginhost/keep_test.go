@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/mortisemq/mortise/sdk/host"
@@ -26,7 +27,10 @@ func TestRollbackOfAProgramThatWasOverwritten(t *testing.T) {
 	}
 	build := func() Spec { // another one each time
 		text = append(text, 0)
-		if err := errors.Join(os.WriteFile(path+".new", text, 0o755), os.Rename(path+".new", path)); err != nil {
+		syscall.ForkLock.RLock() // a program that another test starts meanwhile would have it open, too, and it could not be run
+		err := os.WriteFile(path+".new", text, 0o755)
+		syscall.ForkLock.RUnlock()
+		if err := errors.Join(err, os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
 		s, sum := badSpec(plugin.Partitioner, "", badConfig{}), sha256.Sum256(text)
