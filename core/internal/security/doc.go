@@ -18,8 +18,9 @@
 // and most clients give up on that; a connection that closes is a broken network to all
 // of them. It costs the client whose question had no answer its other requests on that
 // connection too. No other client loses anything: who is decided from memory, by rules
-// that were pushed or as a super user is not asked about. Nobody is let in before the
-// authorizers of the chain can decide (Await).
+// that were pushed or as a super user is not asked about. A broker that starts lets
+// nobody in until the authorizers of its chain can decide (Await), or for so long that
+// it gives up waiting.
 //
 // # What is remembered
 //
