@@ -44,7 +44,7 @@ measure() {
 jars=
 kafka() {
   if [[ -z $jars ]]; then
-    jars=$(bash conformance/oracle/kafka.sh lib)
+    jars=$(bash conformance/oracle/kafka.sh lib) || return # set -e does not hold here
     jars=${jars%/\*}
   fi
 }
