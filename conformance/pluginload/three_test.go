@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mortisemq/mortise/cluster/nodetest"
 	"github.com/mortisemq/mortise/core/broker"
@@ -64,7 +63,7 @@ func (w *world) join(nodes *nodetest.Cluster) {
 	n := nodes.Add(nodetest.Options{Admin: true, Log: slog.New(slog.NewTextHandler(&w.notes, &slog.HandlerOptions{Level: slog.LevelDebug})), Static: config.Static{"log.retention.check.interval.ms": "20"},
 		Listeners: []broker.Listener{{Name: guarded, Address: "127.0.0.1:0", SASL: &broker.SASL{Mechanisms: []string{"PLAIN"}, Plugin: "authenticator"}}},
 		Security:  broker.Security{SuperUsers: []string{"User:ANONYMOUS"}, Plugins: []string{"decide", "push"}},
-		Plugins:   broker.Plugins{Catalogue: catalogue, RunDir: run, Bake: time.Minute}})
+		Plugins:   broker.Plugins{Catalogue: catalogue, RunDir: run, Bake: 10 * patience}})
 	w.admins, w.factor = append(w.admins, n.AdminAddr()), int16(len(nodes.Nodes))
 }
 
