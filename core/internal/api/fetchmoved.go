@@ -44,14 +44,18 @@ type standing struct {
 // earlier than that a follower may seem to lag.
 const walksInLag = 8
 
-// note says that a partition moved.
+// note says that a partition moved. When it returns, the partition stands in moved, or
+// was gathered and is not read yet: whoever wakes the fetch afterwards, wakes it for that.
 func (s *standing) note(p *sessionPartition) {
-	if p.moved.Load() || !p.moved.CompareAndSwap(false, true) {
+	if p.moved.Load() {
 		return
 	}
 	s.mu.Lock()
-	s.moved = append(s.moved, p)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if !p.moved.Load() {
+		s.moved = append(s.moved, p)
+		p.moved.Store(true)
+	}
 }
 
 // endWatcher is told of a partition's log end, and of changes of its role.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -238,6 +239,35 @@ func TestNoWakeUpIsLost(t *testing.T) {
 		}
 	}
 	writing.Wait()
+}
+
+// TestNotedIsListed: who finds a partition noted does not wait, and wakes the fetch, which
+// must find it in the list then. So it is not noted while nobody can get at the list.
+func TestNotedIsListed(t *testing.T) {
+	s := new(standing)
+	p := &sessionPartition{standing: s}
+	var noting sync.WaitGroup
+	begun := make(chan struct{}, 2)
+	s.mu.Lock()
+	for range 2 {
+		noting.Go(func() {
+			begun <- struct{}{}
+			s.note(p)
+		})
+	}
+	<-begun
+	<-begun
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	if p.moved.Load() {
+		t.Error("it is noted before it is listed")
+	}
+	s.mu.Unlock()
+	noting.Wait()
+	if len(s.moved) != 1 || !p.moved.Load() {
+		t.Errorf("listed %d times", len(s.moved))
+	}
 }
 
 // TestForgottenPartitionsAreNotWatched: what a follower follows no more tells nobody.
