@@ -95,6 +95,10 @@ func (b *inbox) makeRoom(most int) error {
 		return nil
 	}
 	next := large.Get().(*[]byte)
+	if need <= inboxKept && len(*next) > inboxKept { // a huge one would not be kept
+		large.Put(next)
+		next = new([]byte)
+	}
 	if len(*next) < need {
 		*next = make([]byte, 1<<bits.Len(uint(need))) // need was compared with the bound
 	}

@@ -75,6 +75,8 @@ func (w *wholeFrames) Read(b []byte) (int, error) {
 // read and no copy; the buffer is given back after a small one, and a huge one at once.
 func TestLargeAnswersAreReadInPlace(t *testing.T) {
 	var b inbox
+	huge := make([]byte, 2*inboxKept)
+	large.Put(&huge) // of another link, whose answers were huge
 	frames := func(size, n int) (reads int) {
 		w := &wholeFrames{frame: binary.BigEndian.AppendUint32(nil, uint32(size))}
 		w.frame = append(w.frame, make([]byte, size)...)
