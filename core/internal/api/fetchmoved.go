@@ -20,8 +20,8 @@ import (
 // next move of any of them.
 //
 // From time to time everything is looked at (walk). It says when the follower was there
-// last, by which a leader tells who keeps up; and what nobody is told of, as the log start
-// that retention moved, takes no longer than that.
+// last, by which a leader tells who keeps up; and what nobody is told of, as an ISR in which
+// one replica took another's place, takes no longer than that.
 //
 // Cost of a fetch: what moved, not what is followed.
 
