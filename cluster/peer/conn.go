@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -64,11 +65,23 @@ func (p *Port) dial(ctx context.Context, to target, what purpose) (*conn, error)
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, ErrClosed)
 	}
 	if err := p.introduce(ctx, tracked, to, what); err != nil {
-		p.unheard(to)
+		if p.isAbsent(to, err) {
+			p.unheard(to)
+		}
 		_ = tracked.Close()
 		return nil, err
 	}
 	return tracked, nil
+}
+
+// isAbsent says whether the error of a hello means that the node is not at the address.
+// One that only refuses is there: it may just be joining, and take no stream yet.
+func (p *Port) isAbsent(to target, err error) bool {
+	var refused *RefusedError
+	if !errors.As(err, &refused) || refused.Node != to.node {
+		return true
+	}
+	return refused.Cluster != "" && refused.Cluster != p.Cluster()
 }
 
 // introduce says hello and reads the answer.

@@ -194,6 +194,15 @@ func TestAddressWithoutAnAnswerIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	streams := a.Stream()
+	defer streams.Close()
+	var refused *RefusedError
+	if _, err := streams.Dial(t.Context(), 2, b.Advertised()); !errors.As(err, &refused) {
+		t.Fatalf("%v, want a refusal: node 2 takes no streams yet", err)
+	}
+	if where, _ := a.Heard(2); where != b.Advertised() {
+		t.Errorf("node 2, which answered, is at %q", where)
+	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
