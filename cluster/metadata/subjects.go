@@ -6,8 +6,12 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
-// subjectsMax bounds how many subjects of one command are named.
-const subjectsMax = 20
+// Bounds of what is named of one command: how many subjects, and how many bytes of each,
+// because a client may send long names that are refused.
+const (
+	subjectsMax  = 20
+	subjectBytes = 300
+)
 
 // Subjects say what a command that somebody asks for is about, for a log: its name and
 // whom or what it changes, without the values, which may be secrets. No name: it is no
@@ -42,7 +46,10 @@ func Subjects(c Command) (name string, about []string) {
 
 // named are the names of the first subjectsMax of a list, and how many follow.
 func named[T any](list []T, name func(T) string) []string {
-	all := mapped(list[:min(len(list), subjectsMax)], name)
+	all := mapped(list[:min(len(list), subjectsMax)], func(one T) string {
+		text := name(one)
+		return text[:min(len(text), subjectBytes)]
+	})
 	if more := len(list) - len(all); more > 0 {
 		all = append(all, fmt.Sprintf("and %d more", more))
 	}

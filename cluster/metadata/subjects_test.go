@@ -34,6 +34,10 @@ func TestSubjects(t *testing.T) {
 	if _, about := Subjects(many); len(about) != subjectsMax+1 || about[subjectsMax] != "and 3 more" {
 		t.Errorf("%q", about)
 	}
+	long := &CreateTopics{Topics: []NewTopic{{Name: strings.Repeat("t", subjectBytes+1)}}}
+	if _, about := Subjects(long); len(about) != 1 || len(about[0]) != subjectBytes {
+		t.Errorf("%d bytes of a name are logged, want %d", len(about[0]), subjectBytes)
+	}
 	r := Result{Err: kafka.ErrInvalidRequest.Err(""), Errors: []*kafka.Error{nil, kafka.ErrInvalidRequest.Err("")}, Topics: []meta.TopicResult{{}, {Err: kafka.ErrInvalidRequest.Err("")}}}
 	if n := r.Refused(); n != 3 {
 		t.Errorf("%d were refused, want 3", n)
