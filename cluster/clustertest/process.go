@@ -182,7 +182,10 @@ func (n *node) stop(then func(clean bool)) {
 		}
 		over = true
 		err := n.replicas.Stop()
-		n.note("stopped, err %v", err)
+		n.note("stopped, clean %v", err == nil)
+		if tell := n.tell(); tell != nil && err != nil {
+			tell(err.Error()) // of several partitions in any order: no part of what makes a seed one run
+		}
 		n.gone()
 		then(err == nil)
 	}

@@ -33,8 +33,8 @@ func (p *process) plantApplied() {
 // plantRemembered tells leaders of a later epoch what their followers asked in the one
 // before, unless they did not lead in between.
 func (p *process) plantRemembered() {
-	for id, asked := range p.remembered {
-		h := p.find(id)
+	for _, id := range sortedIDs(p.remembered) { // in one order, or a seed would not be one run
+		h, asked := p.find(id), p.remembered[id]
 		if h == nil || !h.Role().Leading {
 			delete(p.remembered, id)
 			continue
