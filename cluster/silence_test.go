@@ -34,12 +34,10 @@ func TestSilentNodeIsFencedSoon(t *testing.T) {
 				q := quietCluster(t, 3)
 				defer q.stop()
 				leader := q.voters(2)
-				victim, witness := 3, 2
-				if (victim == leader) != leads {
-					victim, witness = 1, 3
-				}
-				if (victim == leader) != leads {
-					t.Fatalf("node %d leads", leader)
+				other := 1 + (leader+1)%3
+				victim, witness := other, 6-leader-other
+				if leads {
+					victim, witness = leader, other
 				}
 				time.Sleep(5 * time.Second)
 				q.cut(victim, false)

@@ -157,6 +157,7 @@ func (c *cluster) lead(f func(*Group) error) {
 		if !retriable(err) {
 			c.t.Fatal(err)
 		}
+		time.Sleep(leaderLook) // of the bubble: who led until now hears that it does not
 	}
 	c.t.Fatal("whoever leads never does it")
 }
