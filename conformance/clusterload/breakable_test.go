@@ -97,11 +97,12 @@ func (w *world) reopenDisks() (count int) {
 // offline says whether a log directory of a node is offline.
 func (w *world) offline(n *local.Node) bool {
 	w.t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a proxy does not know the nodes' networks
 	offline := false
 	w.until("asked for its metrics", func(ctx context.Context) bool {
 		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Admin()+"/metrics", nil)
 		w.must(err)
-		r, err := http.DefaultClient.Do(q)
+		r, err := client.Do(q)
 		if err != nil {
 			return false
 		}
