@@ -3,7 +3,21 @@
 telemetry_dir="$work/telemetry"
 
 # telemetry_metrics prints what clients have pushed.
-telemetry_metrics() { curl -s "http://127.0.0.1:$((telemetry_port + 1))/metrics" | grep '^mortise_client_'; }
+telemetry_metrics() {
+  python3 -c 'import sys, urllib.request
+sys.stdout.write(urllib.request.urlopen(sys.argv[1]).read().decode())' "http://127.0.0.1:$((telemetry_port + 1))/metrics" | grep '^mortise_client_'
+}
+
+# typed CLIENT FIRST LAST is what somebody types into a client: the last line when its first push was seen.
+typed() {
+  local i
+  echo "$2"
+  for ((i = 0; i < 100; i++)); do
+    if telemetry_metrics | grep -F "client_id=\"$1\"" >/dev/null; then break; fi
+    sleep 0.2
+  done
+  echo "$3"
+}
 
 # clients_push has Java's console clients and kgo push everything, twice a second and when they end. kgo does not know
 # Kafka's * for everything, and waits a second at least.
@@ -20,8 +34,8 @@ clients_push() {
     sleep 0.1
   done
   run_tools "localhost:$telemetry_port" <<<"ClientMetricsCommand --alter --name all --metrics org.apache.kafka. --interval 500"
-  (echo a; sleep 3; echo b) | tool ConsoleProducer --bootstrap-server "localhost:$telemetry_port" --topic pushed
-  (echo c; sleep 3; echo d) | "$work/mortise" -b "localhost:$telemetry_port" produce pushed
+  typed console-producer a b | tool ConsoleProducer --bootstrap-server "localhost:$telemetry_port" --topic pushed
+  typed mortise-cli c d | "$work/mortise" -b "localhost:$telemetry_port" produce pushed
   tool consumer.ConsoleConsumer --bootstrap-server "localhost:$telemetry_port" --topic pushed --from-beginning --max-messages 4 --timeout-ms 20000
   telemetry_metrics >"$telemetry_dir/metrics"
   kill "$pid"
