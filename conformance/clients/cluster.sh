@@ -26,11 +26,12 @@ three_start() {
 
 three_voters() { three_cli cluster voters -o json | python3 -c 'import json, sys; print(sum(r["voter"] for r in json.load(sys.stdin)["replicas"]))'; }
 
-# three_stop ends all of them, those that a step has started too.
+# three_stop ends all of them, those that a step has started too. A second call ends nothing: their numbers may be
+# those of other processes by then.
 three_stop() {
-  local pid
-  for pid in $(cat "$three_dir"/pid "$three_dir"/node-*/pid "$three_dir"/[123]/pid 2>/dev/null); do kill -TERM "$pid" 2>/dev/null; done
-  return 0
+  local pid files=("$three_dir"/pid "$three_dir"/node-*/pid "$three_dir"/[123]/pid)
+  for pid in $(cat "${files[@]}" 2>/dev/null); do kill -TERM "$pid" 2>/dev/null; done
+  rm -f "${files[@]}"
 }
 
 # until_prints PATTERN COMMAND... waits until what a command prints has a line.
