@@ -110,7 +110,7 @@ properties() {
 }
 
 step properties properties
-step plugins-broken plugins_broken
+step_seconds_max=2760 step plugins-broken plugins_broken
 step cluster-broken cluster_broken
 step cluster-large cluster_large
 step simulated-large simulated_large
