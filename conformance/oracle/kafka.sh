@@ -229,5 +229,5 @@ voter) fetch_jars; voter "${@:2}"; await "$2/$4" $(($3 + 2 * ($4 - 1))) ;;
 stop) stop "$2" TERM ;;
 kill) stop "$2" KILL ;;
 tool) fetch_jars; java_run "${@:2}" ;;
-*) sed -n 2,21p "$0" >&2; exit 2 ;;
+*) sed -n 2,20p "$0" >&2; exit 2 ;;
 esac
