@@ -4,8 +4,8 @@ telemetry_dir="$work/telemetry"
 
 # telemetry_metrics prints what clients have pushed.
 telemetry_metrics() {
-  python3 -c 'import sys, urllib.request
-sys.stdout.write(urllib.request.urlopen(sys.argv[1]).read().decode())' "http://127.0.0.1:$((telemetry_port + 1))/metrics" | grep '^mortise_client_'
+  python3 -c 'import sys, urllib.request as web
+sys.stdout.write(web.build_opener(web.ProxyHandler({})).open(sys.argv[1]).read().decode())' "http://127.0.0.1:$((telemetry_port + 1))/metrics" | grep '^mortise_client_'
 }
 
 # typed CLIENT FIRST LAST is what somebody types into a client: the last line when its first push was seen.
