@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,6 +179,21 @@ func (c *cluster) grow() {
 		c.start(id)
 		c.lead(func(g *Group) error { return g.Promote(c.t.Context(), id) })
 	}
+	for id := range c.nodes { // one that does not know of a voter would not vote for it
+		c.knowsVoters(id, 3)
+	}
+}
+
+// knowsVoters waits until a node knows of so many voters.
+func (c *cluster) knowsVoters(id kafka.BrokerID, count int) {
+	c.t.Helper()
+	for begin := time.Now(); time.Since(begin) < 30*time.Second; time.Sleep(leaderLook) { // of the bubble
+		known := slices.DeleteFunc(c.nodes[id].group.Members(), func(m Member) bool { return !m.Voter })
+		if len(known) == count {
+			return
+		}
+	}
+	c.t.Fatalf("node %d does not know of %d voters after 30 s", id, count)
 }
 
 // decide allocates producer ids through a node, so that no block comes twice, and says
