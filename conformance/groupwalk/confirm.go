@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // lab repeats scripts under new names.
@@ -64,6 +65,19 @@ func (l *lab) confirm(suspects []*walker) ([]*walker, error) {
 		}
 	}
 	return confirmed, nil
+}
+
+// patiently repeats the scripts of walkers up to where they differ, with short timeouts
+// that a busy machine keeps, and returns those that differ all the same.
+func (l *lab) patiently(suspects []*walker) ([]*walker, error) {
+	for _, s := range l.sides {
+		defer func(was time.Duration) { s.short = was }(s.short)
+		s.short = max(s.short, shortPatient)
+	}
+	for _, w := range suspects {
+		w.script = w.script[:w.steps()]
+	}
+	return l.confirm(suspects)
 }
 
 // shrinkRounds bounds how often shrink looks for something to leave out.

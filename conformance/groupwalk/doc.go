@@ -15,8 +15,8 @@
 // ends when both brokers have been quiet for a while and have answered the same
 // requests. Groups with short timeouts ("timed") walk in strides of a few rounds with
 // a pause in between that is longer than chains of their timeouts. A difference counts
-// when it shows again in walks of that group alone; then the script is cut to what is
-// needed and printed with both traces and the command that repeats it.
+// when it shows again in walks of that group alone, at last with longer timeouts, which
+// a busy machine keeps; then the script is cut to what is needed and printed with both traces and the command that repeats it.
 //
 // Recorded traces in testdata replay against a broker in this process (TestRecorded),
 // in a bubble whose clock makes pauses free. They are recorded from a real Kafka and

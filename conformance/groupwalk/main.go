@@ -20,10 +20,12 @@ type options struct {
 	record         string
 }
 
-// Short timeouts: longer than a stride takes on a quiet machine, and on a busy one when
-// a walk is recorded. A recorded walk replays with the same.
+// Short timeouts: longer than a stride takes on a quiet machine; than rounds that wait
+// for one side, when a difference is looked at last; and on a busy machine when a walk is
+// recorded. A recorded walk replays with the same.
 const (
 	shortTimeout  = 1500 * time.Millisecond
+	shortPatient  = 4 * time.Second
 	shortRecorded = 6 * time.Second
 )
 

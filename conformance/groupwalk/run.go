@@ -97,7 +97,11 @@ func (o options) report(l *lab, suspects []*walker) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d groups looked at again, %d differ each time\n", len(suspects), len(confirmed))
+	again := len(confirmed)
+	if confirmed, err = l.patiently(confirmed); err != nil {
+		return err
+	}
+	fmt.Printf("%d groups looked at again, %d differ each time, %d of them with longer timeouts too\n", len(suspects), again, len(confirmed))
 	seen := make(map[string]bool)
 	for _, w := range confirmed {
 		if seen[w.signature()] || len(seen) == shownMax {
