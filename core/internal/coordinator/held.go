@@ -108,15 +108,27 @@ type committed struct {
 	end   kafka.Offset
 }
 
-// Synced implements logdir.Waiter. That fewer replicas are in sync by now than the topic
-// asks for takes nothing back that they have.
+// Synced implements logdir.Waiter. It waits for no lock: it may be the shard's own next
+// append, made with the lock held, that tells of what was committed meanwhile.
 func (c *committed) Synced(err error) {
+	if c.shard.mu.TryLock() {
+		c.over(err)
+		return
+	}
+	go func() {
+		c.shard.mu.Lock()
+		c.over(err)
+	}()
+}
+
+// over ends the wait. That fewer replicas are in sync by now than the topic asks for takes
+// nothing back that they have. Caller holds the shard's mu, which it lets go.
+func (c *committed) over(err error) {
 	var known *kafka.Error
 	if errors.As(err, &known) && known.Code == kafka.ErrNotEnoughReplicasAfterAppend {
 		err = nil
 	}
 	s := c.shard
-	s.mu.Lock()
 	ready, next := s.reached(c.end)
 	s.mu.Unlock()
 	if err != nil { // the log may not have what the state has, or is another's now
