@@ -36,5 +36,6 @@
 //
 // Lock order: Coordinator.mu, then shard.mu, then the partition's locks. shard.mu
 // covers memory and the log's write; commits are waited for and answers are sent
-// without it.
+// without it. What a partition calls when something is committed (committed) waits for
+// no lock of this room: the write may be what calls it.
 package coordinator

@@ -109,7 +109,9 @@ type committed struct {
 }
 
 // Synced implements logdir.Waiter. It waits for no lock: it may be the shard's own next
-// append, made with the lock held, that tells of what was committed meanwhile.
+// append, made with the lock held, that tells of what was committed meanwhile. Whoever
+// waits in its place ends with the operation that has the lock; after Close it finds
+// nothing left to answer.
 func (c *committed) Synced(err error) {
 	if c.shard.mu.TryLock() {
 		c.over(err)
