@@ -98,6 +98,9 @@ func copyProgram(s *Spec, path string) (err error) {
 	}
 	h := sha256.New()
 	_, err = io.Copy(io.MultiWriter(to, h), io.LimitReader(from, keptMax))
+	if err == nil {
+		err = to.Sync() // or a power cut leaves a bad copy under a name that is not written again
+	}
 	err = errors.Join(err, to.Close())
 	if want, _ := s.digest(); err == nil && [32]byte(h.Sum(nil)) != want {
 		err = fmt.Errorf("%s: %w", s.Path, host.ErrDigest)

@@ -150,7 +150,7 @@ func (m *Manager) Take(c Client, p *Push) kafka.ErrorCode {
 	}
 	m.mu.Unlock()
 	if err != nil {
-		m.opt.Log.Warn("metrics of a client can't be read", "instance", p.Instance.String(), "error", err)
+		m.opt.Log.Debug("metrics of a client can't be read", "instance", p.Instance.String(), "error", err)
 		return kafka.ErrInvalidRecord
 	}
 	m.shown.take(c, p.Instance, points, lifetime(interval))
