@@ -30,9 +30,9 @@ test:
 	$(GO) test ./...
 
 # The rooms where goroutines meet. What the commands' tests start are programs of their
-# own, which are built without it: those tests would only take minutes longer. So would
-# the simulated cluster, which is one goroutine.
-RACY = $$($(GO) list ./core/... ./cluster/... ./plugins/... ./sdk/... ./cmd/internal/... | grep -v clustertest)
+# own, which are built without it: those tests would only take minutes longer, as would
+# those of skeletons. So would the simulated cluster, which is one goroutine.
+RACY = $$($(GO) list ./core/... ./cluster/... ./plugins/... ./sdk/... ./cmd/internal/... | grep -vE 'clustertest|skeleton')
 race:
 	$(GO) test -race $(RACY)
 	$(GO) test -race -skip 'BuiltinsKeep|SDKReadme|ExamplesRun|FileOfRules' ./cmd/mortise

@@ -14,7 +14,8 @@ root=$(dirname "$here")
 parts=(beside replicated costs many groups plugins)
 wanted=${BENCH_PARTS:-${parts[*]}}
 dir=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/mortise-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
+memory=$(mktemp -d /dev/shm/mortise-bench.XXXXXX)
+trap 'rm -rf "$dir" "$memory"' EXIT
 
 out=${1:-$here/RESULTS.md}
 if [[ $# == 0 && -n ${BENCH_SHORT:-}${BENCH_PARTS:-} ]]; then
@@ -22,7 +23,7 @@ if [[ $# == 0 && -n ${BENCH_SHORT:-}${BENCH_PARTS:-} ]]; then
 fi
 
 # How much each part does.
-compared=() costs=() many=10000 groups=(-groups 5000) plugins=(-scale 0.25 -repeat 9)
+compared=() costs=() many=10000 groups=(-groups 5000) plugins=(-scale 0.1 -repeat 121)
 if [[ -n ${BENCH_SHORT:-} ]]; then
   compared=(-cold -scale 0.03 -repeat 1 -warm 1024 -many 20)
   costs=(-warm 64) many=100 groups=(-groups 50 -groups-for 3s) plugins=(-scale 0.03 -repeat 1)
@@ -56,7 +57,7 @@ part() {
     costs) measure -costs "${costs[@]}" ;;
     many) measure -cold -only lifecycle -many "$many" ;;
     groups) measure "${groups[@]}" ;;
-    plugins) measure -plugins "$dir/faulty" "${plugins[@]}" ;;
+    plugins) measure -dir "$memory" -plugins "$dir/faulty" "${plugins[@]}" ;;
     *) echo "bench: no part $1" >&2 && return 2 ;;
   esac
 }
