@@ -2,6 +2,7 @@ package security
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,6 +76,31 @@ func TestNewsEndWhatIsRemembered(t *testing.T) {
 		synctest.Wait()
 		if a.read(alice, "a") != No {
 			t.Error("an allowance of one instance is used with the policy of another")
+		}
+	})
+}
+
+// An answer that was on its way when the policy changed is not remembered.
+func TestAnswersThatNewsOvertake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowStub{policyStub: newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Allow}), release: make(chan struct{})}
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
+		alice := client("alice")
+		s.news <- auth.Event{Epoch: 1}
+		synctest.Wait()
+		var asking sync.WaitGroup
+		asking.Go(func() { a.read(alice, "a") })
+		asking.Go(func() { a.AllowedAll(alice, 1, auth.OpRead, auth.Topic, []string{"b"}) })
+		synctest.Wait()
+		s.news <- auth.Event{Epoch: 2}
+		synctest.Wait()
+		close(s.release)
+		asking.Wait()
+		s.set(func() { clear(s.verdicts) })
+		for _, name := range []string{"a", "b"} {
+			if a.read(alice, name) != No {
+				t.Errorf("an allowance of the policy before is remembered for %s", name)
+			}
 		}
 	})
 }

@@ -28,7 +28,8 @@
 // auth.MaxAcceptTTL and their lifetime. Refusals are not. Decisions: by principal,
 // groups, listener, operation and resource, and by host for plugins that use it;
 // never by connection, or every reconnect would ask again. At most auth.MaxAllowTTL
-// and MaxDenyTTL, and never longer than the policy's epoch. Both are bounded in
+// and MaxDenyTTL, and never longer than the policy's epoch; nor by rules of the cluster's
+// store that newer ones replace, from the moment that this broker knows them. Both are bounded in
 // number. While a plugin's Watch has been gone for watchGrace, new decisions are not
 // remembered, so that a change that was not heard of lasts no longer than one TTL.
 //
@@ -43,6 +44,6 @@
 //   - A decision is used only with the epoch that it was made in.
 //   - A credential is kept in no form but its HMAC.
 //
-// Lock order: decisions', accepted's and link's locks are leaves; none is held while a
+// Lock order: decisions', accepted's, complaint's and link's locks are leaves; none is held while a
 // plugin is asked.
 package security

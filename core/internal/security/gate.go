@@ -58,6 +58,7 @@ type GateOptions struct {
 type Gate struct {
 	opt       GateOptions
 	listeners map[string]*Listener
+	silence   map[string]*complaint // of the listeners' authenticators; the map never changes
 	accepted  *accepted
 	m         *gateMetrics
 }
@@ -70,9 +71,9 @@ func NewGate(o GateOptions) *Gate {
 	if o.Metrics == nil {
 		o.Metrics = metrics.NewRegistry()
 	}
-	g := &Gate{opt: o, listeners: map[string]*Listener{}, accepted: newAccepted(), m: newGateMetrics(o.Metrics)}
+	g := &Gate{opt: o, listeners: map[string]*Listener{}, silence: map[string]*complaint{}, accepted: newAccepted(), m: newGateMetrics(o.Metrics)}
 	for _, l := range o.Listeners {
-		g.listeners[l.Name] = &l
+		g.listeners[l.Name], g.silence[l.Name] = &l, &complaint{}
 	}
 	return g
 }
@@ -174,7 +175,8 @@ func (g *Gate) Authenticate(ctx context.Context, c *wire.ConnInfo, token []byte)
 	case err != nil:
 		x.over = true
 		g.m.unavailable.Add(1)
-		g.opt.Log.Warn("authenticator gave no answer", "listener", l.Name, "peer", c.Host(), "error", err)
+		g.silence[l.Name].tell(g.opt.Clock.Now(), g.opt.Log, "authenticator gave no answer",
+			slog.String("listener", l.Name), slog.String("peer", c.Host()), slog.Any("error", err))
 		return Outcome{Drop: fmt.Errorf("%w: %w", ErrUnavailable, err)}
 	case result.Outcome != auth.Accept:
 		return g.refuse(c, x, wrongPassword, result.Reason)

@@ -2,6 +2,7 @@ package security
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ type link struct {
 	Link
 	a       *Authorizer
 	memory  *decisions
+	silence complaint
 	flights singleflight.Group // questions about one action, by its key
 
 	policy  atomic.Pointer[policy]
@@ -41,6 +43,7 @@ type policy struct {
 	matcher *auth.Matcher // of pushed rules; nil: none came
 	lost    time.Time     // when watching ended; zero: it goes on
 	first   bool          // nothing was told yet
+	giving  bool          // there are newer rules in the cluster's store than the plugin goes by
 }
 
 func newLink(a *Authorizer, l Link) *link {
@@ -124,10 +127,17 @@ func (l *link) question(who *auth.Client, actions []auth.Action) ([]auth.Decisio
 	l.a.m.asked.Add(1)
 	out := make([]auth.Decision, len(actions))
 	if err := l.Authorizer.Authorize(ctx, who, actions, out); err != nil {
-		l.a.opt.Log.Debug("authorizer gave no answer", "name", l.Name, "error", err)
+		l.complain(err)
 		return nil, err
 	}
 	return out, nil
+}
+
+// complain tells the log that the plugin gave no answer.
+func (l *link) complain(err error) {
+	if l.a.ctx.Err() == nil {
+		l.silence.tell(l.a.opt.Clock.Now(), l.a.opt.Log, "authorizer gave no answer", slog.String("name", l.Name), slog.Any("error", err))
+	}
 }
 
 // keep remembers a decision if it may be.
@@ -137,7 +147,7 @@ func (l *link) keep(k *decisionKey, d auth.Decision, p *policy) {
 		ttl = min(d.CacheTTL, auth.MaxDenyTTL)
 	}
 	now := l.a.opt.Clock.Now()
-	if ttl <= 0 || l.deaf(p, now) {
+	if ttl <= 0 || p.giving || l.deaf(p, now) {
 		return
 	}
 	l.memory.put(k, d.Verdict, p.epoch, now.Add(ttl))
@@ -164,6 +174,9 @@ func (l *link) decideByType(c *wire.ConnInfo, i *wire.Identity, key int16, op au
 	defer stop()
 	l.a.m.asked.Add(1)
 	d, err := l.Authorizer.AuthorizeByResourceType(ctx, &who, op, t)
+	if err != nil {
+		l.complain(err)
+	}
 	return d.Verdict, err == nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +139,54 @@ func TestPrefixedStarIsToldOf(t *testing.T) {
 	if text := told.String(); !strings.Contains(text, "names that begin with *") || !strings.Contains(text, "User:c") {
 		t.Errorf("told %q", text)
 	}
+}
+
+// stubborn is an authorizer that takes no new rules while it refuses.
+type stubborn struct {
+	*policyStub
+	refuses atomic.Bool
+}
+
+func (s *stubborn) SetRules(ctx context.Context, epoch uint64, rules []auth.Rule) error {
+	if s.refuses.Load() {
+		return errors.New("not now")
+	}
+	return s.policyStub.SetRules(ctx, epoch, rules)
+}
+
+// While an authorizer does not take the cluster's newest rules, what it allowed by older
+// ones does not count, and what it says meanwhile is not remembered.
+func TestRulesThatAreNotTakenEndWhatIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stubborn{policyStub: newStub(map[string]auth.Verdict{"a": auth.Allow})}
+		a := chainOf(t, Link{Name: "acl", Authorizer: s, Has: features(auth.FeatureStore)})
+		s.news <- auth.Event{Epoch: 1}
+		a.SetRules(1, nil)
+		if !a.WaitRules(t.Context(), 1) {
+			t.Fatal("the rules were not taken")
+		}
+		alice := client("alice")
+		read := func(want Answer, asked int) {
+			t.Helper()
+			if got := a.read(alice, "a"); got != want || s.asked != asked {
+				t.Errorf("answer %d after %d questions, want %d after %d", got, s.asked, want, asked)
+			}
+		}
+		read(Yes, 1)
+		read(Yes, 1)
+		s.refuses.Store(true)
+		a.SetRules(2, nil)
+		synctest.Wait()
+		read(Yes, 2) // by the plugin, whose supervisor is to keep it from deciding
+		s.set(func() { clear(s.verdicts) })
+		read(No, 3)
+		s.refuses.Store(false)
+		if !a.WaitRules(t.Context(), 2) {
+			t.Fatal("the rules were not taken in the end")
+		}
+		read(No, 4)
+		read(No, 4)
+	})
 }
 
 // When rules are in force, nothing that was decided by older ones is remembered.

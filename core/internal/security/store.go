@@ -51,7 +51,9 @@ func (a *Authorizer) TakesRules() bool {
 }
 
 // give gives the newest rules to the plugin, again and again until it takes them. One
-// that does not want them says so each time: its next version may.
+// that does not want them says so each time: its next version may. Until then nothing
+// that was decided by older rules counts, nor is remembered: the plugin may never take
+// them.
 func (l *link) give() {
 	taker, takes := l.Authorizer.(auth.RuleTaker)
 	if !takes {
@@ -66,6 +68,7 @@ func (l *link) give() {
 		case <-l.changed:
 		}
 		s := l.stored.Load()
+		l.turn(func(p *policy) { p.epoch, p.giving = p.epoch+1, true })
 		err := taker.SetRules(l.a.ctx, s.epoch, s.rules)
 		if err == nil || errors.Is(err, plugin.ErrUnsupported) {
 			l.take(s.epoch)
@@ -87,7 +90,7 @@ func (l *link) give() {
 // take notes that the plugin goes by the rules of an epoch from now on, or wants none.
 // What was decided by older ones does not count any more.
 func (l *link) take(epoch uint64) {
-	l.turn(func(p *policy) { p.epoch++ })
+	l.turn(func(p *policy) { p.epoch, p.giving = p.epoch+1, false })
 	l.mu.Lock()
 	l.taken = max(l.taken, epoch)
 	close(l.took)
