@@ -9,7 +9,8 @@
 //     full disk, a new disk (trouble_test.go, fault_test.go, linkfault_test.go);
 //   - after it, every replica has the same bytes;
 //   - produce goes on 3 s after the leader's process was killed at the latest, and 200 ms
-//     after it was stopped in order (failover_test.go);
+//     after it was stopped in order; members of the groups that a killed process
+//     coordinated are still known after those 3 s, and commit (failover_test.go);
 //   - a node that was alone becomes three, then five, and three again, while clients work
 //     (grow_test.go);
 //   - 10,000 partitions with three replicas cost idle nodes next to nothing, and those of a

@@ -15,7 +15,8 @@ const (
 )
 
 // TestFailover measures how long partitions take no records when the node that leads
-// most of them is killed, and when it is stopped in order.
+// most of them is killed, and when it is stopped in order, and how long members of groups
+// that it coordinates can't commit then.
 func TestFailover(t *testing.T) {
 	w := newWorld(t, 3, 3, nil)
 	w.voting(3)
@@ -25,25 +26,34 @@ func TestFailover(t *testing.T) {
 	l.acknowledged()
 
 	victim := w.busiest("orders", -1)
+	m := w.joined(victim, "orders")
+	w.inSync() // the offsets too
 	l.gaps()
+	began := time.Now()
 	w.must(w.node(victim).Kill())
+	late := m.goesOn("orders", began)
 	l.acknowledged()
 	killed := l.gaps()
 	w.restart(victim)
-	t.Logf("killed: no acknowledgement for %s; in sync %s after its start", killed, w.inSync())
+	t.Logf("killed: no acknowledgement for %s, no commit of a group for %s; in sync %s after its start", killed, late, w.inSync())
 
 	w.lead()
 	l.acknowledged()
 	victim = w.busiest("orders", victim)
+	m = w.joined(victim, "orders")
 	l.gaps()
 	w.stop(victim)
+	committed := m.goesOn("orders", time.Now())
 	l.acknowledged()
 	stopped := l.gaps()
 	w.restart(victim)
-	t.Logf("stopped: no acknowledgement for %s; in sync %s after its start", stopped, w.inSync())
+	t.Logf("stopped: no acknowledgement for %s, no commit of a group for %s; in sync %s after its start", stopped, committed, w.inSync())
 
 	if *strict && killed > killedMax {
 		t.Errorf("%s without an acknowledgement after a kill, want at most %s", killed, killedMax)
+	}
+	if *strict && late > killedMax {
+		t.Errorf("a group's commits wait for %s after a kill, want at most %s", late, killedMax)
 	}
 	if *strict && stopped > stoppedMax {
 		t.Errorf("%s without an acknowledgement after a controlled shutdown, want at most %s", stopped, stoppedMax)
