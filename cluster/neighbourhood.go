@@ -127,8 +127,8 @@ func (h *neighbourhood) ping(ctx context.Context, id kafka.BrokerID) error {
 	return err
 }
 
-// registered begins the heartbeats of a broker, and tells others where people find this
-// node.
+// registered begins the heartbeats of a broker, tells others where people find this node,
+// and answers them what groups have committed.
 func (h *neighbourhood) registered(b *broker.Broker) error {
 	h.beater = controller.Beat(controller.BeaterOptions{ID: h.id, Interval: milliseconds(h.keys.HeartbeatIntervalMS),
 		Epoch:   func() kafka.BrokerEpoch { return h.session.Epoch(h.group.Image(), b.Registered) },
@@ -137,6 +137,7 @@ func (h *neighbourhood) registered(b *broker.Broker) error {
 		Send: func(ctx context.Context, body []byte) ([]byte, error) {
 			return h.group.CallLeader(ctx, peer.KindHeartbeat, body)
 		}})
+	h.port.Handle(peer.KindOffsets, answerOffsets(b.Committed))
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	h.looking.Go(func() { h.watchPlugins(ctx, b.PluginSet) })

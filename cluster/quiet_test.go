@@ -12,6 +12,7 @@ import (
 
 	"github.com/mortisemq/mortise/cluster"
 	"github.com/mortisemq/mortise/core/broker"
+	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/vnet"
@@ -24,6 +25,7 @@ type quiet struct {
 	nodes map[int]*cluster.Node
 
 	plugins map[int]broker.Plugins // of nodes that have some
+	static  config.Static
 	log     logged
 }
 
@@ -64,7 +66,7 @@ func (q *quiet) host(n int) string { return fmt.Sprintf("10.0.0.%d", n) }
 func (q *quiet) start(n int) {
 	q.t.Helper()
 	o := cluster.Options{DataDir: q.t.TempDir(), Peer: cluster.PeerOptions{Listen: q.address(n)},
-		Broker: broker.Options{NodeID: kafka.BrokerID(n), Net: q.net.Host(q.host(n)), Plugins: q.plugins[n],
+		Broker: broker.Options{NodeID: kafka.BrokerID(n), Net: q.net.Host(q.host(n)), Plugins: q.plugins[n], Static: q.static,
 			Log:          slog.New(slog.NewTextHandler(&q.log, nil)).With("me", n),
 			AdminAddress: q.host(n) + ":9644",
 			Listeners:    []broker.Listener{{Name: "PLAINTEXT", Address: q.host(n) + ":9092"}}}}

@@ -33,6 +33,7 @@ const (
 	KindHeartbeat Kind = 6 // a broker's session
 	KindMembers   Kind = 7 // a change of the members of the control plane
 	KindGossip    Kind = 8 // where does this node gossip
+	KindOffsets   Kind = 9 // what groups that this node coordinates have committed
 )
 
 // request is a call on its way.

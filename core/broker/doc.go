@@ -22,6 +22,9 @@
 // checkpoints and the mark of a clean shutdown. When the context ends before, what
 // is left is closed as it is, and the next start recovers.
 //
+// What groups have committed is known to the brokers that coordinate them. A retention
+// rule that wants to know it makes its broker ask all of these (committed).
+//
 // A change of the cluster that came through this broker is answered once its
 // roles are applied here (settled), so that a client that made a topic can write
 // to it with its next request.

@@ -24,6 +24,8 @@ type Neighbours interface {
 	Drain(ctx context.Context, id kafka.BrokerID, epoch kafka.BrokerEpoch) error
 	// Undrain takes a Drain back.
 	Undrain(ctx context.Context, id kafka.BrokerID, epoch kafka.BrokerEpoch) error
+	// Committed asks another node what Broker.Committed of its broker says.
+	Committed(ctx context.Context, id kafka.BrokerID, topics []string) (Committed, error)
 }
 
 // cluster is the answer of /v1/cluster.

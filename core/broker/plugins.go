@@ -8,9 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mortisemq/mortise/core/internal/group"
 	"github.com/mortisemq/mortise/core/internal/retention"
-	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/pluginhost"
 	"github.com/mortisemq/mortise/sdk/partitioner"
@@ -198,21 +196,6 @@ func (p *plugins) retentionRule(name string) (retention.Rule, bool) {
 		return retention.Rule{}, false
 	}
 	return retention.Rule{Retention: r, Committed: r.Has(storage.FeatureCommitted), Topics: r.Has(storage.FeatureTopics)}, true
-}
-
-// committed are the offsets that the groups of this broker have committed for topics.
-func (b *Broker) committed(topics map[string]bool) map[kafka.TopicPartition][]storage.GroupOffset {
-	all := map[kafka.TopicPartition][]storage.GroupOffset{}
-	b.groups.Offsets(func(id string, offsets map[string]map[int32]group.Offset) bool {
-		for topic := range topics {
-			for partition, o := range offsets[topic] {
-				tp := kafka.TopicPartition{Topic: topic, Partition: partition}
-				all[tp] = append(all[tp], storage.GroupOffset{Group: id, Offset: o.At})
-			}
-		}
-		return true
-	})
-	return all
 }
 
 // checkPlugins returns what is wrong with the catalogue of the settings, and with

@@ -13,8 +13,8 @@ type Retention interface {
 	Decide(ctx context.Context, logs []LogFacts) ([]Verdict, error)
 }
 
-// FeatureCommitted asks for LogFacts.Committed: it costs the broker a look at all
-// groups.
+// FeatureCommitted asks for LogFacts.Committed: it costs each broker a look at all of its
+// groups, and the one that asks a call to each other.
 const FeatureCommitted = "committed"
 
 // FeatureTopics asks for LogFacts.Topics: the rule weighs topics against each other,
@@ -63,9 +63,10 @@ type LogFacts struct {
 	// every log of a question.
 	Topics []TopicBytes
 
-	// Committed are offsets that consumer groups committed for this partition, by
-	// group; only with FeatureCommitted, else nil. A group without an entry has
-	// committed nothing.
+	// Committed are offsets that consumer groups of the cluster committed for this
+	// partition, by group; only with FeatureCommitted, else nil. A group without an
+	// entry has committed nothing: while the groups of some broker are not known, Decide
+	// is not asked.
 	Committed []GroupOffset
 }
 

@@ -14,7 +14,8 @@ import (
 // may not be seen.
 func (c *Coordinator) Offsets(yield func(id string, offsets map[string]map[int32]group.Offset) bool) {
 	for s := range c.all {
-		for _, id := range s.groups() {
+		ids, _ := s.groups()
+		for _, id := range ids {
 			if !s.offsets(id, yield) {
 				return
 			}
@@ -22,18 +23,37 @@ func (c *Coordinator) Offsets(yield func(id string, offsets map[string]map[int32
 	}
 }
 
-// groups are the ids of the shard's groups; none while it loads.
-func (s *shard) groups() []string {
+// OffsetsOf calls yield, as Offsets does, with each group of one partition of
+// __consumer_offsets. false: groups may be missing, because this broker does not
+// coordinate them, or not yet, or not any more.
+func (c *Coordinator) OffsetsOf(n int32, yield func(id string, offsets map[string]map[int32]group.Offset)) bool {
+	s := at(c.shards.Load(), n)
+	if s == nil {
+		return false
+	}
+	ids, ok := s.groups()
+	for _, id := range ids {
+		s.offsets(id, func(id string, offsets map[string]map[int32]group.Offset) bool {
+			yield(id, offsets)
+			return true
+		})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ok && s.admit() == kafka.None // a shard that has ended never takes operations again
+}
+
+// groups are the ids of the shard's groups; false: it loads, or has ended.
+func (s *shard) groups() (ids []string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.admit() != kafka.None {
-		return nil
+		return nil, false
 	}
-	var ids []string
 	for _, g := range s.state.List(nil, nil) {
 		ids = append(ids, g.Group)
 	}
-	return ids
+	return ids, true
 }
 
 // offsets shows the offsets of one group, and reports whether more are wanted.

@@ -15,7 +15,8 @@
 // no log of the question, names one twice, was made for another leader epoch, or
 // asks for more segments than there are or than lie below
 // min(high watermark, last stable offset). An error, a late answer and a panic
-// keep everything.
+// keep everything, and so do offsets of groups that are not known while a rule wants
+// them (storage.FeatureCommitted): it is not asked then.
 //
 // Costs: one timer for the broker, nothing per partition between rounds. A round
 // looks at the segment list of every log that this broker leads and that may

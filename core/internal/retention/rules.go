@@ -1,7 +1,9 @@
 package retention
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -75,22 +77,21 @@ func (s *Scheduler) consult(name string, page []question, concerns func(*questio
 	if rule.Topics {
 		sizes = s.topicBytes()
 	}
-	var committed map[kafka.TopicPartition][]storage.GroupOffset
-	if rule.Committed {
-		committed = s.o.Committed(topics(page, concerns))
+	committed, err := s.committed(rule, page, concerns)
+	if err != nil {
+		s.fail(name, len(slices.Collect(each(page, concerns))), err)
+		return answers{silent: true}
 	}
-	for i := range page {
-		if q := &page[i]; concerns(q) {
-			f := q.LogFacts
-			if rule.Committed {
-				f.Committed = committed[q.partition.TopicPartition()]
-			}
-			if rule.Topics {
-				f.Topics = sizes
-			}
-			facts = append(facts, f)
-			asked[q.partition.TopicPartition()] = q
+	for q := range each(page, concerns) {
+		f := q.LogFacts
+		if rule.Committed {
+			f.Committed = committed[q.partition.TopicPartition()]
 		}
+		if rule.Topics {
+			f.Topics = sizes
+		}
+		facts = append(facts, f)
+		asked[q.partition.TopicPartition()] = q
 	}
 	if len(facts) == 0 {
 		return answers{}
@@ -107,15 +108,30 @@ func (s *Scheduler) consult(name string, page []question, concerns func(*questio
 	return answers{verdicts: s.checked(verdicts, asked)}
 }
 
-// topics are those of the questions that concern a rule.
-func topics(page []question, concerns func(*question) bool) map[string]bool {
-	all := map[string]bool{}
-	for i := range page {
-		if concerns(&page[i]) {
-			all[page[i].Topic] = true
+// each are the questions that concern a rule.
+func each(page []question, concerns func(*question) bool) iter.Seq[*question] {
+	return func(yield func(*question) bool) {
+		for i := range page {
+			if concerns(&page[i]) && !yield(&page[i]) {
+				return
+			}
 		}
 	}
-	return all
+}
+
+// committed are the offsets that a rule wants to see. Who knows only some of the groups
+// would take the others for groups that stand still, or for none.
+func (s *Scheduler) committed(rule Rule, page []question, concerns func(*question) bool) (map[kafka.TopicPartition][]storage.GroupOffset, error) {
+	topics := map[string]bool{}
+	for q := range each(page, concerns) {
+		topics[q.Topic] = true
+	}
+	if !rule.Committed || len(topics) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, deadline)
+	defer cancel()
+	return s.o.Committed(ctx, topics)
 }
 
 // topicBytes is how large each topic is on this broker, as far as it leads.

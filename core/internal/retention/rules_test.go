@@ -28,7 +28,7 @@ func named(t *testing.T, names []string, rules map[string]Rule) *rig {
 	t.Helper()
 	return newRigOf(t, answer(verdict(4)), func(c *config.Topic, o *Options) {
 		c.RetentionPlugins, o.Rule = names, plugins(rules)
-	}, vfs.OS())
+	}, roomyDisk{vfs.OS()})
 }
 
 func TestAllPluginsOfATopicMustAgree(t *testing.T) {
@@ -66,7 +66,7 @@ func TestNothingYoungerThanTheFloorGoes(t *testing.T) {
 	r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
 		c.RetentionPlugins, c.RetentionMinMS = []string{"all"}, 60_000
 		o.Rule = plugins(map[string]Rule{"all": {Retention: answer(verdict(4))}})
-	}, vfs.OS())
+	}, roomyDisk{vfs.OS()})
 	r.s.Run()
 	if got := r.p.StartOffset(); got != 0 {
 		t.Fatalf("log start %d at once, want 0", got)
@@ -82,12 +82,12 @@ func TestPluginsSeeWhatGroupsCommitted(t *testing.T) {
 	var seen, others []storage.GroupOffset
 	r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
 		c.RetentionPlugins = []string{"nosy", "other"}
-		o.Committed = func(topics map[string]bool) map[kafka.TopicPartition][]storage.GroupOffset {
+		o.Committed = func(_ context.Context, topics map[string]bool) (map[kafka.TopicPartition][]storage.GroupOffset, error) {
 			if len(topics) != 1 || !topics["t"] {
 				t.Errorf("asked for %v", topics)
 			}
 			return map[kafka.TopicPartition][]storage.GroupOffset{
-				{Topic: "t"}: {{Group: "g", Offset: 7}}, {Topic: "t", Partition: 1}: {{Group: "g", Offset: 8}}}
+				{Topic: "t"}: {{Group: "g", Offset: 7}}, {Topic: "t", Partition: 1}: {{Group: "g", Offset: 8}}}, nil
 		}
 		o.Rule = plugins(map[string]Rule{
 			"nosy": {Committed: true, Retention: decide(func(_ context.Context, logs []storage.LogFacts) ([]storage.Verdict, error) {
@@ -99,15 +99,48 @@ func TestPluginsSeeWhatGroupsCommitted(t *testing.T) {
 				return nil, nil
 			})},
 		})
-	}, vfs.OS())
+	}, roomyDisk{vfs.OS()})
 	r.s.Run()
 	if len(seen) != 1 || seen[0] != (storage.GroupOffset{Group: "g", Offset: 7}) || others != nil {
 		t.Errorf("one plugin saw %v, the other %v", seen, others)
 	}
 }
 
+// A rule that wants to know what groups have committed is not asked while some of that
+// is not known: it could let go what a group that it can't see has not read.
+func TestNobodyDecidesByHalfOfTheGroups(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		asked := 0
+		r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
+			c.RetentionPlugins = []string{"nosy"}
+			o.Committed = func(ctx context.Context, _ map[string]bool) (map[kafka.TopicPartition][]storage.GroupOffset, error) {
+				if _, ends := ctx.Deadline(); !ends {
+					t.Error("the look at all groups has no deadline")
+				}
+				if !known {
+					return nil, errors.New("a broker does not answer")
+				}
+				return nil, nil
+			}
+			o.Rule = plugins(map[string]Rule{"nosy": {Committed: true, Retention: decide(func(context.Context, []storage.LogFacts) ([]storage.Verdict, error) {
+				asked++
+				return []storage.Verdict{verdict(2)}, nil
+			})}})
+		}, roomyDisk{vfs.OS()})
+		r.s.Run()
+		if want := map[bool]int{true: 1}[known]; asked != want || r.s.failed.Load() != uint64(1-want) || (r.p.StartOffset() > 0) != known {
+			t.Errorf("known=%v: asked %d times, %d failed, log start %d", known, asked, r.s.failed.Load(), r.p.StartOffset())
+		}
+	}
+}
+
 // fullDisk has hardly any room left.
 type fullDisk struct{ vfs.FS }
+
+// roomyDisk has, however full the disk of the test is.
+type roomyDisk struct{ vfs.FS }
+
+func (roomyDisk) Usage(string) (vfs.Usage, error) { return vfs.Usage{Total: 1000, Available: 500}, nil }
 
 func (fullDisk) Usage(string) (vfs.Usage, error) { return vfs.Usage{Total: 1000, Available: 49}, nil }
 
@@ -118,7 +151,7 @@ func TestTimeAndSizeDecideWhereTheDiskIsFull(t *testing.T) {
 		rule  storage.Retention
 		start kafka.Offset
 	}{
-		"silent, with room":         {vfs.OS(), down, 0},
+		"silent, with room":         {roomyDisk{vfs.OS()}, down, 0},
 		"silent, without":           {fullDisk{vfs.OS()}, down, 2},
 		"it keeps all, without any": {fullDisk{vfs.OS()}, answer(), 0},
 	} {
@@ -140,7 +173,7 @@ func TestPluginsSeeHowLargeTopicsAre(t *testing.T) {
 			seen = logs[0].Topics
 			return nil, nil
 		})}})
-	}, vfs.OS())
+	}, roomyDisk{vfs.OS()})
 	r.s.Run()
 	if want := r.p.SizeBytes(); len(seen) != 1 || seen[0] != (storage.TopicBytes{Topic: "t", Bytes: want}) {
 		t.Errorf("the plugin saw %v, want %d bytes of t", seen, want)
@@ -151,7 +184,7 @@ func TestPluginsAreAskedWithoutLimitsToo(t *testing.T) {
 	r := newRigOf(t, answer(), func(c *config.Topic, o *Options) {
 		c.RetentionMS, c.RetentionBytes, c.RetentionPlugins = -1, -1, []string{"p"}
 		o.Rule = plugins(map[string]Rule{"p": {Retention: answer(verdict(1))}})
-	}, vfs.OS())
+	}, roomyDisk{vfs.OS()})
 	r.s.Run()
 	if got := r.p.StartOffset(); got != 1 {
 		t.Errorf("log start %d, want 1", got)

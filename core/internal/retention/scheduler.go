@@ -31,9 +31,10 @@ type Options struct {
 	Retention storage.Retention
 	// Rule finds a plugin by the name that topics know it by; nil: there are none.
 	Rule func(name string) (Rule, bool)
-	// Committed are the offsets that groups have committed for the topics' partitions,
-	// from one look at all groups; nil: none are known.
-	Committed func(topics map[string]bool) map[kafka.TopicPartition][]storage.GroupOffset
+	// Committed are the offsets that the cluster's groups have committed for the topics'
+	// partitions, from one look at all groups. An error says that some are not known:
+	// rules that want them are not asked then. nil: there are none.
+	Committed func(ctx context.Context, topics map[string]bool) (map[kafka.TopicPartition][]storage.GroupOffset, error)
 	// Config are the values that a topic itself has; nil: none are shown.
 	Config func(topic string) map[string]string
 	// Interval is log.retention.check.interval.ms; it is asked before each wait.
@@ -78,7 +79,9 @@ func New(o Options) *Scheduler {
 		o.Rule = func(string) (Rule, bool) { return Rule{}, false }
 	}
 	if o.Committed == nil {
-		o.Committed = func(map[string]bool) map[kafka.TopicPartition][]storage.GroupOffset { return nil }
+		o.Committed = func(context.Context, map[string]bool) (map[kafka.TopicPartition][]storage.GroupOffset, error) {
+			return nil, nil
+		}
 	}
 	s := &Scheduler{
 		o:        o,

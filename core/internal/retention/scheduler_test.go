@@ -38,7 +38,7 @@ type rig struct {
 }
 
 func newRig(t *testing.T, rule storage.Retention) *rig {
-	return newRigOf(t, rule, func(*config.Topic, *Options) {}, vfs.OS())
+	return newRigOf(t, rule, func(*config.Topic, *Options) {}, roomyDisk{vfs.OS()})
 }
 
 // newRigOf is a rig with a topic and options that change has changed.
