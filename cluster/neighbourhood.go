@@ -60,7 +60,7 @@ func meet(n *Node, o *Options, log func(name string) *slog.Logger) (*neighbourho
 		losses:  o.Broker.Metrics.Counter("mortise_membership_losses_total", "Times that gossip lost a node, by fault or because it left.")}
 	gossip, err := membership.Start(membership.Options{Net: network, Listen: o.Peer.gossipListen(),
 		Advertised: o.Peer.gossipAdvertise(n.port.Advertised()), Keys: o.Peer.GossipKeys,
-		Facts: membership.Facts{ID: h.id, Instance: n.port.Instance(), ClusterID: n.group.Image().ClusterID,
+		Facts: membership.Facts{ID: h.id, Instance: n.port.Instance(), ClusterID: n.group.Image().Identity(),
 			Peer: n.port.Advertised(), Rack: o.Broker.Rack},
 		Seeds: h.seeds(o.Peer.Join), Suspected: h.suspected, Log: log("mortise.membership")})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mortisemq/mortise/cluster/membership"
+	"github.com/mortisemq/mortise/cluster/metadata"
 	"github.com/mortisemq/mortise/cluster/peer"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/vnet"
@@ -68,7 +69,7 @@ func openPort(o *PeerOptions, id kafka.BrokerID, network vnet.Network, log *slog
 	if err := o.check(); err != nil || o.Listen == "" {
 		return nil, err
 	}
-	return peer.Listen(peer.Options{Net: network, Address: o.Listen, Advertised: o.Advertise, Node: id, Keys: o.GossipKeys, Log: log})
+	return peer.Listen(peer.Options{Net: network, Address: o.Listen, Advertised: o.Advertise, Node: id, Format: metadata.Format, Keys: o.GossipKeys, Log: log})
 }
 
 // joinFrom gives the addresses to join, looked up anew each time; nil: there are none.

@@ -20,7 +20,8 @@
 // A node with an empty directory begins a cluster, or, if it is told whom to join,
 // never does: it asks (KindJoin) until the leader has made it a member without a vote,
 // and only then starts raft. The leader refuses another cluster's node, and a second
-// one with an id whose first one answers at another address. A voter that comes back
+// one with an id whose first one answers at another address. Clusters are told apart by
+// meta.Image.Identity, which is new with each founding. A voter that comes back
 // with an empty disk loses its vote, because it has forgotten whom it voted for. Who
 // gets a vote is not decided here (cluster/controller), but a vote is given only to a
 // node that has nearly everything, and a leader that shall lose its own hands the

@@ -162,7 +162,7 @@ func (g *Group) checkSelf(ctx context.Context, members raft.Configuration, known
 		return fmt.Errorf("the control log in %s belongs to cluster %s, but the config says %s", g.store.dir, id, g.options.ClusterID)
 	}
 	if port := g.options.Port; port != nil && id != "" {
-		port.SetCluster(id)
+		port.SetCluster(g.machine.identity())
 	}
 	switch {
 	case g.options.Join != nil && g.alone:

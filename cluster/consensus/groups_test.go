@@ -24,6 +24,7 @@ type cluster struct {
 	network *vnet.Mem
 	nodes   map[kafka.BrokerID]*node
 	root    string // where their directories are; empty: in memory
+	id      string // the cluster's by their settings; empty: it has a random one
 	log     *slog.Logger
 }
 
@@ -65,7 +66,7 @@ func (c *cluster) open(id kafka.BrokerID) error {
 	if n.port, err = peer.Listen(peer.Options{Net: c.network.Host(host(id)), Address: address(id), Node: id}); err != nil {
 		c.t.Fatal(err)
 	}
-	o := Options{NodeID: id, Dir: n.dir, Memory: n.memory, Port: n.port, Log: c.log}
+	o := Options{NodeID: id, ClusterID: c.id, Dir: n.dir, Memory: n.memory, Port: n.port, Log: c.log}
 	if id != 1 {
 		o.Join = func() []string { return []string{address(3), address(2), address(1)} }
 	}

@@ -25,7 +25,7 @@ const (
 // joinRequest asks to be let in.
 type joinRequest struct {
 	Node      kafka.BrokerID `cbor:"1,keyasint"`
-	ClusterID string         `cbor:"2,keyasint,omitempty"` // empty: any
+	ClusterID string         `cbor:"2,keyasint,omitempty"` // or the identity, of a node that has one; empty: any
 	Address   string         `cbor:"3,keyasint"`
 	Instance  peer.Instance  `cbor:"4,keyasint"`
 	Fresh     bool           `cbor:"5,keyasint,omitempty"` // it has no log, not even its votes
@@ -34,8 +34,8 @@ type joinRequest struct {
 
 // joinAnswer lets a node in.
 type joinAnswer struct {
-	ClusterID string         `cbor:"1,keyasint"`
-	Leader    kafka.BrokerID `cbor:"2,keyasint"`
+	Identity string         `cbor:"1,keyasint"` // of the cluster
+	Leader   kafka.BrokerID `cbor:"2,keyasint"`
 }
 
 // isFinal says whether asking again could not help: another cluster, or another node
@@ -53,7 +53,7 @@ func (g *Group) join(ctx context.Context, fresh bool) error {
 	var last error
 	for {
 		err := g.askToJoin(ctx, fresh)
-		if err == nil || isFinal(err) {
+		if err == nil || isFinal(err) || errors.Is(err, ErrOtherBuild) {
 			return err
 		}
 		if last == nil || ctx.Err() == nil { // that the time is over says little
@@ -76,11 +76,11 @@ func (g *Group) askToJoin(ctx context.Context, fresh bool) error {
 		a, err := g.knock(short, kafka.NoBroker, address, fresh)
 		stop()
 		if err == nil {
-			g.options.Port.SetCluster(a.ClusterID)
+			g.options.Port.SetCluster(a.Identity)
 			return nil
 		}
 		if err = g.explain(err); isFinal(err) {
-			return err
+			return err // the next one would say the same
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", address, err))
 	}
@@ -120,10 +120,11 @@ func (g *Group) knock(ctx context.Context, id kafka.BrokerID, address string, fr
 	return a, decode(body, &a)
 }
 
-// wantedCluster is the cluster that this node is of, or shall be of; empty: any.
+// wantedCluster is the identity of the cluster that this node is of, or the id of the one
+// that it shall be of; empty: any.
 func (g *Group) wantedCluster() string {
-	if id := g.machine.clusterID(); id != "" {
-		return id
+	if identity := g.machine.identity(); identity != "" {
+		return identity
 	}
 	return g.options.ClusterID
 }
@@ -131,11 +132,13 @@ func (g *Group) wantedCluster() string {
 // explain says what an error means for who starts this node.
 func (g *Group) explain(err error) error {
 	var refused *peer.RefusedError
-	own := g.wantedCluster()
+	own := g.machine.identity()
 	switch {
 	case errors.As(err, &refused) && own != "" && refused.Cluster != "" && refused.Cluster != own:
 		return fmt.Errorf("%w: node %d at %s is of cluster %s, and the data of this node are of cluster %s: give it another data folder, or another address to join",
 			ErrForeign, refused.Node, refused.Address, refused.Cluster, own)
+	case errors.As(err, &refused) && refused.Format:
+		return fmt.Errorf("%w: %w", ErrOtherBuild, err)
 	case errors.Is(err, kafka.ErrInconsistentClusterID.Err("")):
 		return fmt.Errorf("%w: %w", ErrForeign, err)
 	case errors.Is(err, kafka.ErrDuplicateBrokerRegistration.Err("")):
@@ -187,11 +190,11 @@ func (g *Group) answerJoin(ctx context.Context, body []byte) ([]byte, error) {
 	if err := decode(body, &q); err != nil {
 		return nil, kafka.ErrInvalidRequest.Err(err.Error())
 	}
-	own := g.machine.clusterID()
+	own := g.machine.identity()
 	if own == "" { // it has not begun yet
 		return nil, errNobodyLeads
 	}
-	if q.ClusterID != "" && q.ClusterID != own {
+	if q.ClusterID != "" && q.ClusterID != own && q.ClusterID != g.machine.clusterID() {
 		return nil, kafka.ErrInconsistentClusterID.Err(fmt.Sprintf("Node %d wants to join cluster %s, and this is cluster %s.", q.Node, q.ClusterID, own))
 	}
 	leader, _ := g.Leader()
@@ -200,7 +203,7 @@ func (g *Group) answerJoin(ctx context.Context, body []byte) ([]byte, error) {
 		if err := g.letIn(ctx, &q); err != nil {
 			return nil, err
 		}
-		return encode(&joinAnswer{ClusterID: own, Leader: g.options.NodeID})
+		return encode(&joinAnswer{Identity: own, Leader: g.options.NodeID})
 	case leader == kafka.NoBroker || leader == g.options.NodeID || q.Forwarded:
 		return nil, errNobodyLeads
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/mortisemq/mortise/core/meta"
 )
 
+// foundingLength is how many characters of 6 bits tell two clusters of one id apart.
+const foundingLength = 8
+
 // leaderLook is how often one who waits for a leader looks.
 const leaderLook = 20 * time.Millisecond
 
@@ -126,6 +129,8 @@ func (g *Group) begin() bool {
 	c := &metadata.Bootstrap{ClusterID: g.options.ClusterID, Features: map[string]int16{}}
 	if c.ClusterID == "" {
 		c.ClusterID = kafka.NewTopicID().String()
+	} else {
+		c.Founding = kafka.NewTopicID().String()[:foundingLength]
 	}
 	for _, f := range meta.SupportedFeatures() {
 		if f.Initial > 0 {
@@ -141,7 +146,7 @@ func (g *Group) begin() bool {
 		return false
 	}
 	if port := g.options.Port; port != nil {
-		port.SetCluster(g.Image().ClusterID)
+		port.SetCluster(g.Image().Identity())
 	}
 	return true
 }

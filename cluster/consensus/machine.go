@@ -22,6 +22,7 @@ type machine struct {
 	members atomic.Pointer[raft.Configuration]
 	decided chan struct{} // holds a token when an entry was applied; nil: nobody cares
 	named   string        // the cluster's id by the log, decided or not; set by replay
+	founded string        // the same of its founding
 }
 
 // newMachine starts empty.
@@ -71,7 +72,7 @@ func (m *machine) replay(s *store, members raft.Configuration, alone bool) error
 			err = m.look(&entry)
 		}
 		if err != nil {
-			return fmt.Errorf("%w: %s: entry %d: %w", ErrCorrupt, s.fileOf(index), index, err)
+			return unreadable(fmt.Sprintf("%s: entry %d", s.fileOf(index), index), err)
 		}
 	}
 	return nil
@@ -85,7 +86,7 @@ func (m *machine) look(entry *raft.Log) error {
 	}
 	c, err := metadata.DecodeCommand(entry.Data)
 	if b, ok := c.(*metadata.Bootstrap); ok && m.named == "" {
-		m.named = b.ClusterID
+		m.named, m.founded = b.ClusterID, b.Founding
 	}
 	return err
 }
@@ -97,6 +98,14 @@ func (m *machine) clusterID() string {
 		return id
 	}
 	return m.named
+}
+
+// identity is meta.Image.Identity of that cluster.
+func (m *machine) identity() string {
+	if i := m.images.Image(); i.ClusterID != "" {
+		return i.Identity()
+	}
+	return meta.Identity(m.named, m.founded)
 }
 
 // replaySnapshot starts from the newest snapshot, if there is one.
@@ -114,7 +123,7 @@ func (m *machine) replaySnapshot(s *store) error {
 	}
 	image, err := metadata.ReadSnapshot(r)
 	if err := errors.Join(err, r.Close()); err != nil {
-		return fmt.Errorf("%w: snapshot %s/snapshots/%s: %w", ErrCorrupt, s.dir, found[0].ID, err)
+		return unreadable(fmt.Sprintf("snapshot %s/snapshots/%s", s.dir, found[0].ID), err)
 	}
 	m.images.Publish(image)
 	m.applied.Store(max(about.Index, image.Index)) // a lone voter's image may be ahead of raft

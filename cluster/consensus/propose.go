@@ -241,6 +241,8 @@ func (g *Group) CatchUp(ctx context.Context) error {
 		if g.options.Join != nil && time.Now().After(ask) {
 			if err := g.askToJoin(ctx, false); isFinal(err) {
 				return err
+			} else if err != nil {
+				last = err
 			}
 			ask = time.Now().Add(joinAfter)
 		}

@@ -19,7 +19,7 @@ const FactsMax = memberlist.MetaMaxSize
 
 // Bounds of single facts, so that a member's facts fit and can be shown.
 const (
-	clusterIDMax = 64
+	clusterIDMax = 80
 	addressMax   = 260 // a DNS name and a port
 	rackMax      = 128
 )

@@ -106,7 +106,7 @@ func (m *machine) bootstrap(c *Bootstrap) {
 	if m.old.ClusterID != "" {
 		return
 	}
-	m.edit().SetClusterID(c.ClusterID)
+	m.edit().SetClusterID(c.ClusterID, c.Founding)
 	for name, level := range c.Features {
 		m.edit().SetFeature(name, level)
 	}

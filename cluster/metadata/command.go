@@ -40,6 +40,7 @@ const (
 type Bootstrap struct {
 	ClusterID string           `cbor:"1,keyasint"`
 	Features  map[string]int16 `cbor:"2,keyasint,omitempty"`
+	Founding  string           `cbor:"3,keyasint,omitempty"` // meta.Image.Founding
 }
 
 // RegisterBroker is meta.Registrar.RegisterBroker.
@@ -57,6 +58,7 @@ type RegisterBroker struct {
 	MinISR        int               `cbor:"10,keyasint,omitempty"`
 	Unclean       bool              `cbor:"11,keyasint,omitempty"`
 	Attempt       uint64            `cbor:"12,keyasint,omitempty"`
+	Missing       []PartitionID     `cbor:"13,keyasint,omitempty"`
 }
 
 // LogEpoch is meta.LogEpoch.

@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"sync"
@@ -11,6 +12,14 @@ import (
 
 // commandVersion is the first byte of every command.
 const commandVersion = 1
+
+// Format is the number of the form in which this build writes commands, results and
+// snapshots, and of the rules by which Apply decides. A node can't follow decisions in a
+// form that it does not know, and nodes with other rules no longer agree, so those with
+// different numbers keep away from each other (peer.Options.Format). It rises with every
+// change of one or the other; TestFormat holds the fields to it. What earlier builds wrote
+// is read.
+const Format = 2
 
 // Limits of what a decoder accepts. They bound memory: an array or map is at
 // most one element per byte of input, and no input is longer than a raft entry.
@@ -74,25 +83,36 @@ func EncodeCommand(c Command) ([]byte, error) {
 	return b, nil
 }
 
-// DecodeCommand reads what EncodeCommand wrote. Errors wrap ErrCorrupt.
+// DecodeCommand reads what EncodeCommand wrote. Errors wrap ErrCorrupt, and ErrNewer when
+// the bytes are whole and say something that this build does not know.
 func DecodeCommand(b []byte) (Command, error) {
 	if len(b) < commandHeader {
 		return nil, fmt.Errorf("%w: a command of %d bytes, want at least %d", ErrCorrupt, len(b), commandHeader)
 	}
-	if b[0] != commandVersion {
-		return nil, fmt.Errorf("%w: command version %d, want %d", ErrCorrupt, b[0], commandVersion)
-	}
 	if has, is := binary.BigEndian.Uint32(b[checksumAt:]), commandChecksum(b); has != is {
 		return nil, fmt.Errorf("%w: command of kind %d: checksum %08x, want %08x", ErrCorrupt, b[1], is, has)
 	}
+	if b[0] != commandVersion {
+		return nil, fmt.Errorf("%w: command version %d, want %d", ErrNewer, b[0], commandVersion)
+	}
 	c := newCommand(kind(b[1]))
 	if c == nil {
-		return nil, fmt.Errorf("%w: command of unknown kind %d", ErrCorrupt, b[1])
+		return nil, fmt.Errorf("%w: command of unknown kind %d", ErrNewer, b[1])
 	}
 	if err := modes().dec.Unmarshal(b[commandHeader:], c); err != nil {
-		return nil, fmt.Errorf("%w: command of kind %d: %w", ErrCorrupt, b[1], err)
+		return nil, fmt.Errorf("%w: command of kind %d: %w", unreadable(err), b[1], err)
 	}
 	return c, nil
+}
+
+// unreadable is what an error of the decoder says of the bytes: a field that this build
+// does not know was written by a later one.
+func unreadable(err error) error {
+	var unknown *cbor.UnknownFieldError
+	if errors.As(err, &unknown) {
+		return ErrNewer
+	}
+	return ErrCorrupt
 }
 
 // commandChecksum is the CRC-32C of a command without its checksum field.

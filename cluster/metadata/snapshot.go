@@ -35,6 +35,7 @@ type snapshotHeader struct {
 	ACLEpoch       uint64           `cbor:"9,keyasint,omitempty"`
 	Plugins        int              `cbor:"10,keyasint,omitempty"`
 	PluginEpoch    uint64           `cbor:"11,keyasint,omitempty"`
+	Founding       string           `cbor:"12,keyasint,omitempty"`
 }
 
 // Items of a snapshot: the nouns of meta with numbered fields.
@@ -111,7 +112,7 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 	})
 	errs := enc.Encode(snapshotHeader{Index: i.Index, ClusterID: i.ClusterID, NextProducerID: i.NextProducerID,
 		Brokers: len(brokers), Features: len(features), Configs: len(configs), Topics: i.TopicCount(),
-		ACLs: i.ACLCount(), ACLEpoch: i.ACLEpoch, Plugins: i.PluginCount(), PluginEpoch: i.PluginEpoch})
+		ACLs: i.ACLCount(), ACLEpoch: i.ACLEpoch, Plugins: i.PluginCount(), PluginEpoch: i.PluginEpoch, Founding: i.Founding})
 	write := func(item any) bool {
 		if errs == nil {
 			errs = enc.Encode(item)
@@ -147,7 +148,7 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 }
 
 // ReadSnapshot reads what WriteSnapshot wrote, to its end. Errors wrap
-// ErrCorrupt and their cause, which may be an error of r.
+// ErrCorrupt or ErrNewer, and their cause, which may be an error of r.
 func ReadSnapshot(r io.Reader) (*meta.Image, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	var head [len(snapshotMagic) + 1]byte
@@ -158,7 +159,7 @@ func ReadSnapshot(r io.Reader) (*meta.Image, error) {
 		return nil, fmt.Errorf("%w: snapshot starts with %q, want %q", ErrCorrupt, head[:len(snapshotMagic)], snapshotMagic)
 	}
 	if v := head[len(snapshotMagic)]; v != snapshotVersion {
-		return nil, fmt.Errorf("%w: snapshot version %d, want %d", ErrCorrupt, v, snapshotVersion)
+		return nil, fmt.Errorf("%w: snapshot version %d, want %d", ErrNewer, v, snapshotVersion)
 	}
 	return readItems(modes().dec.NewDecoder(buffered))
 }
@@ -174,6 +175,7 @@ func readItems(dec *cbor.Decoder) (*meta.Image, error) {
 		return image, readEnd(dec)
 	}
 	e := image.Edit(h.Index)
+	e.SetClusterID(h.ClusterID, h.Founding)
 	e.SetNextProducerID(h.NextProducerID)
 	for n := range h.Brokers {
 		var b snapshotBroker
@@ -238,5 +240,5 @@ func readEnd(dec *cbor.Decoder) error {
 
 // snapshotError says where reading stopped and why.
 func snapshotError(where string, err error) error {
-	return fmt.Errorf("%w: snapshot %s: %w", ErrCorrupt, where, err)
+	return fmt.Errorf("%w: snapshot %s: %w", unreadable(err), where, err)
 }

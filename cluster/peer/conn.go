@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mortisemq/mortise/core/kafka"
@@ -86,7 +88,7 @@ func (p *Port) isAbsent(to target, err error) bool {
 
 // introduce says hello and reads the answer.
 func (p *Port) introduce(ctx context.Context, c *conn, to target, what purpose) error {
-	h := hello{purpose: what, from: p.options.Node, to: to.node, cluster: p.Cluster(), address: p.address, instance: p.instance, nonce: newNonce()}
+	h := hello{purpose: what, format: p.options.Format, from: p.options.Node, to: to.node, cluster: p.Cluster(), address: p.address, instance: p.instance, nonce: newNonce()}
 	w, err := func() (w welcome, err error) {
 		by := time.Now().Add(helloTimeout)
 		if d, ok := ctx.Deadline(); ok && d.Before(by) {
@@ -98,7 +100,9 @@ func (p *Port) introduce(ctx context.Context, c *conn, to target, what purpose) 
 		if _, err = c.Write(h.encode()); err != nil {
 			return w, err
 		}
-		if w, err = readWelcome(c); err != nil {
+		if w, err = readWelcome(c); errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			return w, errHungUp
+		} else if err != nil {
 			return w, err
 		}
 		if w, err = p.answerChallenge(c, &h, w); err != nil {
@@ -109,8 +113,8 @@ func (p *Port) introduce(ctx context.Context, c *conn, to target, what purpose) 
 	if err != nil {
 		return fmt.Errorf("%w: node %s: %w", ErrUnreachable, to, err)
 	}
-	if w.status == statusRefused {
-		return &RefusedError{Address: to.address, Node: w.node, Cluster: w.cluster, Reason: w.reason}
+	if w.refused() {
+		return &RefusedError{Address: to.address, Node: w.node, Cluster: w.cluster, Reason: w.reason, Format: w.status == statusFormat}
 	}
 	return nil
 }

@@ -12,8 +12,8 @@
 // whether it agrees. Numbers are big endian, a text is its length in one byte and its
 // bytes:
 //
-//	hello:  "MRT" | version 1 | purpose (1 stream, 2 calls) | from int32 | to int32 | cluster text | address text | instance 16 | nonce 16
-//	answer: status (0 welcome, 1 refused, 2 prove) | node int32 | cluster text | instance 16 | nonce 16 | proof 32 | reason text
+//	hello:  "MRT" | version 2 | purpose (1 stream, 2 calls) | format uint16 | from int32 | to int32 | cluster text | address text | instance 16 | nonce 16
+//	answer: status (0 welcome, 1 refused, 2 prove, 3 refused for the format) | node int32 | cluster text | instance 16 | nonce 16 | proof 32 | reason text
 //	proof:  HMAC-SHA-256, 32 bytes, and then a second answer
 //
 // With keys both ends prove to have one of the cluster before anything else is said;
@@ -27,6 +27,11 @@
 // A node that does not know its cluster yet (it joins) may call, and gives an empty
 // name; a stream needs the same name at both ends, because a stray vote or entry of
 // another cluster would do harm that nobody could undo.
+//
+// Nodes whose builds write decisions in different forms (Options.Format) refuse each other
+// as well, before one of them has something in its log that it can't read. Who speaks
+// another version is told so: a hello begins with magic and version in every version, and
+// the answer's form does not change.
 //
 // # Bounds
 //

@@ -21,6 +21,12 @@ var ErrClosed = errors.New("peer port is closed")
 // errMalformed says that the other end does not speak this protocol.
 var errMalformed = errors.New("malformed peer message")
 
+// errOtherVersion says that the other end speaks another version of this protocol.
+var errOtherVersion = errors.New("another build of Mortise")
+
+// errHungUp says that the other end closed the connection without a word.
+var errHungUp = errors.New("it hung up at once: it is no node of a cluster, or one of another build")
+
 // RefusedError says who answered at an address and why it wants nothing of us. It is
 // an ErrUnreachable.
 type RefusedError struct {
@@ -28,6 +34,7 @@ type RefusedError struct {
 	Node    kafka.BrokerID // NoBroker: not known
 	Cluster string         // empty: it does not know
 	Reason  string
+	Format  bool // it writes decisions in another form (Options.Format)
 }
 
 // Error implements error.

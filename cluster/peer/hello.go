@@ -9,8 +9,10 @@ import (
 	"github.com/mortisemq/mortise/core/kafka"
 )
 
-// helloVersion is the version of everything that is said on a connection.
-const helloVersion = 1
+// helloVersion is the version of everything that is said on a connection. Every version
+// of a hello begins with the magic and the version, and the form of a welcome stays as it
+// is, so that who is refused can always read why.
+const helloVersion = 2
 
 // helloMagic begins every connection, so that a client of another protocol is found
 // out by its first bytes.
@@ -30,6 +32,7 @@ type Instance [16]byte
 // hello is what the dialling end says first.
 type hello struct {
 	purpose  purpose
+	format   uint16         // Options.Format
 	from, to kafka.BrokerID // to is NoBroker when anybody will do
 	cluster  string         // empty: not known yet
 	address  string         // where from listens; empty: nowhere
@@ -44,6 +47,7 @@ const (
 	statusWelcome status = 0
 	statusRefused status = 1
 	statusProve   status = 2 // that you have the cluster's key; I do
+	statusFormat  status = 3 // refused, because of the format
 )
 
 // welcome is the answer to a hello, or to a proof.
@@ -56,6 +60,9 @@ type welcome struct {
 	proof    proof  // with statusProve
 	reason   string // of a refusal
 }
+
+// refused says whether the other end wants nothing of this one.
+func (w *welcome) refused() bool { return w.status == statusRefused || w.status == statusFormat }
 
 // textMax is the longest text in a hello.
 const textMax = 255
@@ -70,31 +77,38 @@ func appendText(b []byte, s string) []byte {
 func (h *hello) encode() []byte {
 	b := append(make([]byte, 0, 64), helloMagic...)
 	b = append(b, helloVersion, byte(h.purpose))
+	b = binary.BigEndian.AppendUint16(b, h.format)
 	b = binary.BigEndian.AppendUint32(b, uint32(h.from))
 	b = binary.BigEndian.AppendUint32(b, uint32(h.to))
 	b = appendText(appendText(b, h.cluster), h.address)
 	return append(append(b, h.instance[:]...), h.nonce[:]...)
 }
 
-// readHello reads what encode wrote. Errors wrap errMalformed or are the network's.
+// readHello reads what encode wrote. Errors wrap errMalformed or errOtherVersion, or are
+// the network's.
 func readHello(r io.Reader) (hello, error) {
 	var h hello
-	head := make([]byte, len(helloMagic)+2+4+4)
+	first := make([]byte, len(helloMagic)+1)
+	if _, err := io.ReadFull(r, first); err != nil {
+		return h, err
+	}
+	if !bytes.HasPrefix(first, []byte(helloMagic)) {
+		return h, fmt.Errorf("%w: it begins with %q", errMalformed, first[:len(helloMagic)])
+	}
+	if v := first[len(helloMagic)]; v != helloVersion {
+		return h, fmt.Errorf("%w: it speaks version %d between nodes, and you speak %d", errOtherVersion, helloVersion, v)
+	}
+	head := make([]byte, 1+2+4+4)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return h, err
 	}
-	if !bytes.HasPrefix(head, []byte(helloMagic)) {
-		return h, fmt.Errorf("%w: it begins with %q", errMalformed, head[:len(helloMagic)])
-	}
-	if v := head[3]; v != helloVersion {
-		return h, fmt.Errorf("%w: version %d, want %d", errMalformed, v, helloVersion)
-	}
-	h.purpose = purpose(head[4])
+	h.purpose = purpose(head[0])
 	if h.purpose != purposeStream && h.purpose != purposeCalls {
-		return h, fmt.Errorf("%w: purpose %d", errMalformed, head[4])
+		return h, fmt.Errorf("%w: purpose %d", errMalformed, head[0])
 	}
-	h.from = kafka.BrokerID(binary.BigEndian.Uint32(head[5:]))
-	h.to = kafka.BrokerID(binary.BigEndian.Uint32(head[9:]))
+	h.format = binary.BigEndian.Uint16(head[1:])
+	h.from = kafka.BrokerID(binary.BigEndian.Uint32(head[3:]))
+	h.to = kafka.BrokerID(binary.BigEndian.Uint32(head[7:]))
 	var err error
 	if h.cluster, err = readText(r); err != nil {
 		return h, err
@@ -131,7 +145,7 @@ func readWelcome(r io.Reader) (welcome, error) {
 	if _, err := io.ReadFull(r, head); err != nil {
 		return w, err
 	}
-	if w.status = status(head[0]); w.status > statusProve {
+	if w.status = status(head[0]); w.status > statusFormat {
 		return w, fmt.Errorf("%w: status %d", errMalformed, head[0])
 	}
 	w.node = kafka.BrokerID(binary.BigEndian.Uint32(head[1:]))

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -24,6 +25,7 @@ const (
 	writeTimeout   = 10 * time.Second
 	acceptPause    = 100 * time.Millisecond // after an error of the listener
 	heardMax       = 1024                   // nodes whose addresses are remembered
+	helloMax       = 1024                   // bytes that a hello of another version may have
 )
 
 // Options say what a port is.
@@ -33,8 +35,11 @@ type Options struct {
 	// Advertised is where other nodes find it, host:port; empty: the bound address.
 	Advertised string
 	Node       kafka.BrokerID
-	Keys       [][]byte     // see SetKeys
-	Log        *slog.Logger // nil: nothing is logged
+	// Format is the number of the form in which the nodes' builds write decisions. Nodes
+	// with another one are refused.
+	Format uint16
+	Keys   [][]byte     // see SetKeys
+	Log    *slog.Logger // nil: nothing is logged
 }
 
 // Handler answers calls of one kind. An error that is no *kafka.Error becomes an
@@ -194,6 +199,9 @@ func (p *Port) receive(c *conn) {
 		return
 	}
 	h, err := readHello(c)
+	if errors.Is(err, errOtherVersion) {
+		p.turnAway(c, err)
+	}
 	if err != nil {
 		p.options.Log.Debug("peer port: hello", "from", c.RemoteAddr(), "error", err)
 		_ = c.Close()
@@ -212,6 +220,16 @@ func (p *Port) receive(c *conn) {
 	p.serve(c)
 }
 
+// turnAway tells one that speaks another version so. It reads what that one has said, or
+// closing would take the answer away before it is read.
+func (p *Port) turnAway(c *conn, why error) {
+	p.options.Log.Warn("peer port: a node of another build is not let in", "from", c.RemoteAddr(), "error", why)
+	w := welcome{status: statusRefused, node: p.options.Node, cluster: p.Cluster(), instance: p.instance, reason: why.Error()}
+	if _, err := c.Write(w.encode()); err == nil {
+		_, _ = io.CopyN(io.Discard, c, helloMax) // until it hangs up; there is a deadline
+	}
+}
+
 // welcome lets the other end in, or tells it why not; then it is an error.
 func (p *Port) welcome(c *conn, h *hello) (*Stream, error) {
 	reason, stream := p.check(h)
@@ -222,7 +240,10 @@ func (p *Port) welcome(c *conn, h *hello) (*Stream, error) {
 		}
 	}
 	w := welcome{node: p.options.Node, cluster: p.Cluster(), instance: p.instance, reason: reason}
-	if reason != "" {
+	switch {
+	case h.format != p.options.Format:
+		w.status = statusFormat
+	case reason != "":
 		w.status = statusRefused
 	}
 	if _, err := c.Write(w.encode()); err != nil {
@@ -253,6 +274,9 @@ func (p *Port) unheard(t target) {
 // check decides about a hello: a reason to refuse, or what takes the stream.
 func (p *Port) check(h *hello) (reason string, stream *Stream) {
 	own := p.Cluster()
+	if h.format != p.options.Format {
+		return fmt.Sprintf("its build writes decisions in form %d, and that of node %d in form %d: all nodes of a cluster need one build", p.options.Format, h.from, h.format), nil
+	}
 	if h.to != kafka.NoBroker && h.to != p.options.Node {
 		return fmt.Sprintf("it is node %d, not node %d", p.options.Node, h.to), nil
 	}

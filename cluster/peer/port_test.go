@@ -284,7 +284,7 @@ func TestCutNetwork(t *testing.T) {
 func TestStrangersCostLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network, _, b := pair(t)
-		for _, first := range []string{"", "GET / HTTP/1.1\r\n\r\n", "MRT\x02", "MRT\x01\x07", "MRT\x01\x02\x00\x00"} {
+		for _, first := range []string{"", "GET / HTTP/1.1\r\n\r\n", "MRT\x02", "MRT\x02\x07", "MRT\x02\x02\x00\x00"} {
 			c, err := network.Host("stranger").Dial(t.Context(), b.Advertised())
 			if err != nil {
 				t.Fatal(err)

@@ -85,7 +85,7 @@ var errNoKey = errors.New("the cluster has a key, and this node does not")
 func (p *Port) answerChallenge(c io.ReadWriter, h *hello, w welcome) (welcome, error) {
 	keys := *p.keys.Load()
 	switch {
-	case w.status == statusRefused:
+	case w.refused():
 		return w, nil
 	case w.status == statusWelcome && len(keys) == 0:
 		return w, nil

@@ -42,7 +42,7 @@ func (e *Edit) Image() *Image {
 }
 
 // SetClusterID names the cluster.
-func (e *Edit) SetClusterID(id string) { e.next.ClusterID = id }
+func (e *Edit) SetClusterID(id, founding string) { e.next.ClusterID, e.next.Founding = id, founding }
 
 // PutTopic adds a topic or replaces the one with the same name. The edit keeps t.
 func (e *Edit) PutTopic(t *Topic) {

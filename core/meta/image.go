@@ -16,6 +16,9 @@ import (
 type Image struct {
 	Index     uint64 // of the last change in it; also the epoch of Features
 	ClusterID string
+	// Founding tells a cluster whose id people chose from another one of that id; empty:
+	// the id is unique.
+	Founding string
 
 	// NextProducerID is the first producer id that no broker has been given.
 	NextProducerID kafka.ProducerID
@@ -49,6 +52,19 @@ func Empty(clusterID string) *Image {
 		acls:      iradix.New[auth.Rule](),
 		plugins:   iradix.New[*PluginEntry](),
 	}
+}
+
+// Identity is what the nodes of a cluster know each other by; empty: there is none yet.
+// A node that lost its disk and founds a cluster anew must not be taken for one of those
+// that it knew, whatever its settings say.
+func (i *Image) Identity() string { return Identity(i.ClusterID, i.Founding) }
+
+// Identity is that of the cluster with an id and a founding.
+func Identity(id, founding string) string {
+	if founding == "" {
+		return id
+	}
+	return id + "#" + founding
 }
 
 // Broker is a registered broker.

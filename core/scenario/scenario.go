@@ -23,15 +23,26 @@ func Play(t *testing.T, play func(t *testing.T, text string) string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := play(t, string(want))
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != string(want) {
-				t.Errorf("%s differs (see it with -rewrite and git diff):\n%s", file, got)
-			}
+			Golden(t, file, play(t, string(want)))
 		})
+	}
+}
+
+// Golden holds a text to what is in a file, or with -rewrite writes it there.
+func Golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (see it with -rewrite and git diff):\n%s", file, got)
 	}
 }
 
