@@ -59,7 +59,7 @@ func (s *session) Again(ctx context.Context, tell func(kafka.BrokerEpoch)) error
 	r := s.last
 	r.CleanShutdown, r.PreviousEpoch, r.Attempt = true, s.epoch, s.attempt
 	s.mu.Unlock()
-	r.LaterEpochs = nil
+	r.LaterEpochs, r.Missing = nil, nil
 	epoch, err := s.RegisterBroker(ctx, r)
 	if err == nil {
 		tell(epoch)

@@ -139,6 +139,9 @@ func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.
 	if c.Attempt == 0 {
 		c.Attempt = rand.Uint64()
 	}
+	for _, p := range b.Missing {
+		c.Missing = append(c.Missing, metadata.PartitionID(p))
+	}
 	for _, l := range b.LaterEpochs {
 		c.LaterEpochs = append(c.LaterEpochs, metadata.LogEpoch(l))
 	}

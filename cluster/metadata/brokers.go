@@ -11,6 +11,7 @@ func (m *machine) registerBroker(c *RegisterBroker) kafka.BrokerEpoch {
 	r := &meta.Registration{ID: c.ID, Rack: c.Rack, Endpoints: mapped(c.Endpoints, toEndpoint), LogDirs: c.LogDirs,
 		CleanShutdown: c.CleanShutdown, ProducerIDs: c.ProducerIDs, Peer: c.Peer, PreviousEpoch: c.PreviousEpoch,
 		MinISR: c.MinISR, Unclean: c.Unclean, Attempt: c.Attempt}
+	r.Missing = mapped(c.Missing, func(p PartitionID) meta.PartitionID { return meta.PartitionID(p) })
 	r.LaterEpochs = mapped(c.LaterEpochs, func(l LogEpoch) meta.LogEpoch { return meta.LogEpoch(l) })
 	epoch := kafka.BrokerEpoch(m.index)
 	m.old.Register(m.edit(), r, epoch)

@@ -30,6 +30,16 @@ func (w words) epochs() (all []LogEpoch) {
 	return all
 }
 
+// missing are those of missing=PARTITION/… of the topic with id 1.
+func (w words) missing() (all []PartitionID) {
+	for number := range strings.SplitSeq(w.keys["missing"], "/") {
+		if n, err := strconv.Atoi(number); err == nil {
+			all = append(all, PartitionID{Topic: topicID(1), Partition: int32(n)})
+		}
+	}
+	return all
+}
+
 // play runs a scenario and returns its text with the outputs it has now.
 func play(t *testing.T, text string) string {
 	s := &stage{t: t, image: meta.Empty("")}
@@ -115,7 +125,7 @@ func (s *stage) run(line string) {
 		r := s.apply(&RegisterBroker{ID: kafka.BrokerID(id), CleanShutdown: w.keys["clean"] != "no",
 			Endpoints:   []Endpoint{{Listener: "PLAINTEXT", Host: "b" + w.plain[0], Port: 9092}},
 			ProducerIDs: kafka.ProducerID(ids), LaterEpochs: w.epochs(), Rack: w.keys["rack"], PreviousEpoch: kafka.BrokerEpoch(w.number("previous", 0)),
-			MinISR: w.number("min", 0), Unclean: w.keys["unclean"] == "yes", Attempt: uint64(w.number("attempt", 0))})
+			MinISR: w.number("min", 0), Unclean: w.keys["unclean"] == "yes", Attempt: uint64(w.number("attempt", 0)), Missing: w.missing()})
 		fmt.Fprintf(&s.out, "broker epoch %d\n", r.BrokerEpoch)
 	case "create":
 		c := &CreateTopics{Seed: uint64(w.number("seed", 0))}

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/kafka"
@@ -63,11 +64,34 @@ func lastShutdown(dirs []*logdir.Dir) (clean bool, epoch kafka.BrokerEpoch) {
 	return true, max(epoch, 0)
 }
 
+// missLogs finds what the broker should have and does not. On a disk that it had before,
+// a crash may have taken logs that were new, or somebody removed them: that is as with
+// any records that a stop without order took. A disk that is new has nothing at all.
+func (b *Broker) missLogs(r *meta.Registration, i *meta.Image) {
+	last, known := i.Broker(r.ID)
+	for _, id := range b.roles.Made() {
+		if !i.Expects(r.ID, id) {
+			continue
+		}
+		r.CleanShutdown = false
+		if known && slices.ContainsFunc(r.LogDirs, func(dir kafka.TopicID) bool { return !slices.Contains(last.LogDirs, dir) }) {
+			r.Missing = append(r.Missing, id)
+		}
+	}
+	if len(r.Missing) > 0 {
+		b.options.Log.Warn("this broker has a new disk: it leads nothing of what was on the old one before it has copied it from others", "partitions", len(r.Missing))
+	}
+}
+
 // inspectLogs finds what the cluster must know of files that came from elsewhere: a
 // moved partition, or logs that are newer than a restored control log.
 //
+// And what it must know of logs that are not there: then this broker stopped with more
+// than it has now.
+//
 // Cost: a look at every producer that is remembered, which are bounded.
 func (b *Broker) inspectLogs(r *meta.Registration) {
+	b.missLogs(r, b.image())
 	for p := range b.roles.All {
 		if p.Log() == nil {
 			continue

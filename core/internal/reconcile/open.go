@@ -9,6 +9,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/vfs"
 )
 
@@ -37,10 +38,20 @@ func (r *Roles) open(t *Topic, number int32, c *partition.Config, first bool) *p
 		return r.broken(tp, t.ID, dir, c, err)
 	}
 	hw := kafka.NoOffset
-	if existing {
+	switch {
+	case existing:
 		hw = dir.HighWatermark(tp)
+	case r.image == nil:
+		r.noteMade(meta.PartitionID{Topic: t.ID, Partition: number})
 	}
 	return partition.New(r.parts, tp, t.ID, dir, log, c, hw)
+}
+
+// noteMade is for Made.
+func (r *Roles) noteMade(id meta.PartitionID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made = append(r.made, id)
 }
 
 // home finds the directory of a partition: where its log is, or where a new one

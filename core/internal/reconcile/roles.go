@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,7 +75,8 @@ type Roles struct {
 	applied   atomic.Uint64
 
 	mu      sync.Mutex
-	changed chan struct{} // closed when applied grows; guarded by mu
+	changed chan struct{}      // closed when applied grows; guarded by mu
+	made    []meta.PartitionID // logs that the first image had and no directory; guarded by mu
 }
 
 // New makes an empty table. Start fills it.
@@ -151,6 +153,13 @@ func (r *Roles) EndWaits() {
 	for p := range r.All {
 		p.EndWaits()
 	}
+}
+
+// Made are the partitions of the first image whose logs were not there, and were made.
+func (r *Roles) Made() []meta.PartitionID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.made)
 }
 
 // AppliedIndex is the index of the last image that is in effect here.

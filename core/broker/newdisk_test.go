@@ -1,0 +1,81 @@
+package broker_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/mortisemq/mortise/core/brokertest"
+	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/core/vfs"
+)
+
+// partition is partition 0 of topic t.
+func (s *trio) partition() meta.Partition {
+	topic, _ := s.brokers[0].Control.Image().Topic("t")
+	return topic.Partitions[0]
+}
+
+// TestNewDiskOfTheLastInSync: a broker that led a partition alone and comes back with an
+// empty disk leads nothing of it, however often it starts: its follower, which was behind,
+// would be cut to nothing. Somebody has to choose that one.
+func TestNewDiskOfTheLastInSync(t *testing.T) {
+	replicate(t, brokertest.Options{}, func(s *trio) {
+		s.topic(nil, on(1, 2))
+		c := s.producer(2)
+		s.write(c, 0, 50)
+		s.brokers[1].Stop()
+		s.fence(2)
+		s.write(c, 0, 5) // broker 2 does not get these
+		s.fence(1)
+		s.brokers[0].RestartOn(vfs.NewMem())
+		s.brokers[1].Restart()
+		s.brokers[0].Restart()
+		synctest.Wait()
+		if p := s.partition(); p.Leader != kafka.NoBroker || p.LastKnownLeader != kafka.NoBroker {
+			s.Fatalf("an empty disk leads: %+v", p)
+		}
+		s.brokers[0].Stop()
+		s.fence(1)
+		topic, _ := s.brokers[1].Control.Image().Topic("t")
+		errs, err := s.brokers[1].Control.ElectLeaders(s.Context(), meta.Unclean, []meta.PartitionID{{Topic: topic.ID}})
+		if err != nil || errs[0] != nil {
+			s.Fatal(err, errs)
+		}
+		s.brokers[0].Restart()
+		s.await(0, 2)
+		s.write(s.producer(2), 0, 1) // another one: the first knows that records are lost
+		s.brokers = s.brokers[:2]
+		s.alike(0)
+		if p := s.partition(); p.Leader != 2 {
+			s.Errorf("%d leads, want 2", p.Leader)
+		}
+		if n := len(s.log(0, 0)); n < 50*60 {
+			s.Errorf("%d bytes are left of 50 records", n)
+		}
+	})
+}
+
+// TestLogsThatAreGone: a leader that stopped cleanly and whose log somebody removed is not
+// in sync when it starts, although nobody missed it.
+func TestLogsThatAreGone(t *testing.T) {
+	replicate(t, brokertest.Options{}, func(s *trio) {
+		s.topic(nil, on(1, 2, 3))
+		c := s.producer(1)
+		s.write(c, 0, 20)
+		s.fence(3)
+		s.brokers[2].Restart()
+		s.await(0, 3) // what nothing has happened to yet, nobody needs to have
+		s.brokers[0].Stop()
+		if err := s.brokers[0].FS().RemoveAll("/data/logs/t-0"); err != nil {
+			s.Fatal(err)
+		}
+		s.brokers[0].Restart()
+		s.await(0, 3)
+		s.write(c, 0, 1)
+		s.alike(0)
+		if p := s.partition(); p.Leader == 1 {
+			s.Error("it leads what it had lost")
+		}
+	})
+}
