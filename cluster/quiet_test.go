@@ -26,6 +26,7 @@ type quiet struct {
 
 	plugins map[int]broker.Plugins // of nodes that have some
 	static  config.Static
+	keys    [][]byte // of nodes that start
 	log     logged
 }
 
@@ -48,9 +49,9 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// quietCluster starts nodes 1 to count.
-func quietCluster(t *testing.T, count int) *quiet {
-	q := &quiet{t: t, net: vnet.NewMem(1), nodes: map[int]*cluster.Node{}, plugins: map[int]broker.Plugins{}}
+// quietCluster starts nodes 1 to count, with keys if there are any.
+func quietCluster(t *testing.T, count int, keys ...[]byte) *quiet {
+	q := &quiet{t: t, net: vnet.NewMem(1), nodes: map[int]*cluster.Node{}, plugins: map[int]broker.Plugins{}, keys: keys}
 	for n := 1; n <= count; n++ {
 		q.start(n)
 	}
@@ -65,7 +66,7 @@ func (q *quiet) host(n int) string { return fmt.Sprintf("10.0.0.%d", n) }
 // start starts a node that joins node 1.
 func (q *quiet) start(n int) {
 	q.t.Helper()
-	o := cluster.Options{DataDir: q.t.TempDir(), Peer: cluster.PeerOptions{Listen: q.address(n)},
+	o := cluster.Options{DataDir: q.t.TempDir(), Peer: cluster.PeerOptions{Listen: q.address(n), GossipKeys: q.keys},
 		Broker: broker.Options{NodeID: kafka.BrokerID(n), Net: q.net.Host(q.host(n)), Plugins: q.plugins[n], Static: q.static,
 			Log:          slog.New(slog.NewTextHandler(&q.log, nil)).With("me", n),
 			AdminAddress: q.host(n) + ":9644",

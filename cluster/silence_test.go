@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -208,6 +209,26 @@ func TestNodesTellOfEachOther(t *testing.T) {
 			}
 			if len(r.Nodes) != 3 {
 				t.Errorf("node %d knows %d nodes", n, len(r.Nodes))
+			}
+			answer, err = (&http.Client{Transport: transport}).Get("http://" + q.host(n) + ":9644/metrics")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			leads := 0
+			if n == leader {
+				leads = 1
+			}
+			for _, line := range []string{fmt.Sprint("mortise_consensus_leader ", leads), "mortise_consensus_voters 3", fmt.Sprint("mortise_consensus_term ", r.Raft.Term),
+				`mortise_membership_nodes{state="alive"} 2`, `mortise_membership_nodes{state="dead"} 0`, "mortise_membership_health_score 0",
+				fmt.Sprint("mortise_cluster_active_controller ", leads), "mortise_cluster_offline_partitions 0"} {
+				if !strings.Contains(string(text), line+"\n") {
+					t.Errorf("node %d has no metric %q", n, line)
+				}
 			}
 		}
 	})

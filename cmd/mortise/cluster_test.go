@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -122,6 +123,29 @@ func TestClusterOfOne(t *testing.T) {
 		{1, "cluster rebalance --topic nosuch", "topic nosuch: UNKNOWN_TOPIC"},
 	} {
 		fails(t, at, "", c.code, c.want, strings.Fields(c.line)...)
+	}
+}
+
+// TestClusterCommandsAsJSON holds the fields that scripts read, also of what is refused.
+func TestClusterCommandsAsJSON(t *testing.T) {
+	_, at := start(t)
+	must(t, at, "", "topic", "create", "orders", "-p", "3")
+	r := run(t, at, "", "cluster", "drain", "1", "-o", "json")
+	if d := decode[drainResult](t, r.out); r.code != output.ExitFailure || d.Node != 1 || d.Done || len(d.LastReplicas) != 3 ||
+		d.LastReplicas[2].Topic != "orders" || d.LastReplicas[2].Partition != 2 || d.NotInSync == nil {
+		t.Errorf("code %d: %s", r.code, r.out)
+	}
+	for line, want := range map[string]string{
+		"cluster rebalance": `{"done":true,"leaders":[]}`, "cluster reassign": `{"done":false,"moves":[],"left":0}`, "cluster reassign --list": `[]`,
+	} {
+		out := must(t, at, "", append(strings.Fields(line), "-o", "json")...)
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, []byte(out)); err != nil || strings.TrimSpace(compact.String()) != want {
+			t.Errorf("%s: %s (%v), want %s", line, out, err, want)
+		}
+	}
+	if v := decode[quorumView](t, must(t, at, "", "cluster", "voters", "-o", "json")); v.Leader != 1 || len(v.Replicas) != 1 || !v.Replicas[0].Voter {
+		t.Errorf("voters %+v", v)
 	}
 }
 
