@@ -38,8 +38,8 @@ type neighbourhood struct {
 	losses  *metrics.Counter // of nodes, by gossip
 
 	gossip *membership.Membership
-	loop   atomic.Pointer[controller.Loop] // nil: not yet
-	beater *controller.Beater              // nil until the broker has registered
+	loop   atomic.Pointer[controller.Loop]   // nil: not yet
+	beater atomic.Pointer[controller.Beater] // nil until the broker has registered
 
 	leaving sync.WaitGroup
 	stop    context.CancelFunc // ends watchPlugins; nil until the broker has registered
@@ -130,13 +130,14 @@ func (h *neighbourhood) ping(ctx context.Context, id kafka.BrokerID) error {
 // registered begins the heartbeats of a broker, tells others where people find this node,
 // and answers them what groups have committed.
 func (h *neighbourhood) registered(b *broker.Broker) error {
-	h.beater = controller.Beat(controller.BeaterOptions{ID: h.id, Interval: milliseconds(h.keys.HeartbeatIntervalMS),
+	h.beater.Store(controller.Beat(controller.BeaterOptions{ID: h.id, Interval: milliseconds(h.keys.HeartbeatIntervalMS),
 		Epoch:   func() kafka.BrokerEpoch { return h.session.Epoch(h.group.Image(), b.Registered) },
 		Applied: func() uint64 { return h.group.Image().Index }, Log: h.log,
+		Full:     b.Full,
 		Register: func(ctx context.Context) error { return h.session.Again(ctx, b.Registered) },
 		Send: func(ctx context.Context, body []byte) ([]byte, error) {
 			return h.group.CallLeader(ctx, peer.KindHeartbeat, body)
-		}})
+		}}))
 	h.port.Handle(peer.KindOffsets, answerOffsets(b.Committed))
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
@@ -171,9 +172,9 @@ func reachable(bound, known string) (string, error) {
 // they can't does not keep it: what it has is on its disks.
 func (h *neighbourhood) leave(ctx context.Context) {
 	h.stopLooking()
-	if h.beater != nil && othersServe(h.group.Image(), h.id) {
+	if beater := h.beater.Load(); beater != nil && othersServe(h.group.Image(), h.id) {
 		wait, cancel := context.WithTimeout(ctx, drainTime(ctx))
-		if err := h.beater.Stop(wait); err != nil {
+		if err := beater.Stop(wait); err != nil {
 			h.log.Warn("this node stops with partitions that others could lead", "error", err)
 		}
 		cancel()
@@ -216,8 +217,8 @@ func (h *neighbourhood) stopLooking() {
 func (h *neighbourhood) close() error {
 	h.stopLooking()
 	h.leaving.Wait()
-	if h.beater != nil {
-		h.beater.Close()
+	if beater := h.beater.Load(); beater != nil {
+		beater.Close()
 	}
 	if loop := h.loop.Load(); loop != nil {
 		loop.Close()

@@ -65,6 +65,13 @@ func (h *neighbourhood) describeGossip(n *broker.ClusterNode) {
 	}
 }
 
+// RoomChanged implements broker.Neighbours.
+func (h *neighbourhood) RoomChanged() {
+	if beater := h.beater.Load(); beater != nil {
+		beater.RoomChanged()
+	}
+}
+
 // Drain implements broker.Neighbours.
 func (h *neighbourhood) Drain(ctx context.Context, id kafka.BrokerID, epoch kafka.BrokerEpoch) error {
 	return h.decide(ctx, &metadata.BeginShutdown{ID: id, Epoch: epoch})

@@ -62,6 +62,11 @@ func (d Decide) String() string {
 		return fmt.Sprintf("unfence broker %d: %s", c.ID, d.Why)
 	case *metadata.BeginShutdown:
 		return fmt.Sprintf("begin shutdown of broker %d: %s", c.ID, d.Why)
+	case *metadata.SetFull:
+		if c.Full {
+			return fmt.Sprintf("broker %d has no room in a log directory: others lead where they can", c.ID)
+		}
+		return fmt.Sprintf("broker %d has room again", c.ID)
 	case *metadata.ElectLeaders:
 		return fmt.Sprintf("elect the preferred leaders of %d partitions", len(c.Partitions))
 	}

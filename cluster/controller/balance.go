@@ -35,8 +35,8 @@ func (m *Machine) elected(now time.Time, err error) {
 	m.balance(now)
 }
 
-// unbalanced are partitions whose preferred replica could lead and does not, at most
-// limit. Cost: a walk over all partitions.
+// unbalanced are partitions whose preferred replica could lead, has room, and does not, at
+// most limit. Cost: a walk over all partitions.
 func unbalanced(image *meta.Image, limit int) (all []meta.PartitionID) {
 	for t := range image.Topics() {
 		for n := range t.Partitions {
@@ -45,7 +45,7 @@ func unbalanced(image *meta.Image, limit int) (all []meta.PartitionID) {
 			if p.Leader == preferred || !slices.Contains(p.ISR, preferred) {
 				continue
 			}
-			if b, ok := image.Broker(preferred); ok && b.Active() {
+			if b, ok := image.Broker(preferred); ok && b.Active() && !b.Full {
 				if all = append(all, meta.PartitionID{Topic: t.ID, Partition: int32(n)}); len(all) == limit {
 					return all
 				}

@@ -27,6 +27,8 @@ type BeaterOptions struct {
 	Epoch func() kafka.BrokerEpoch
 	// Applied is the index of the broker's image.
 	Applied func() uint64
+	// Full says whether a log directory of the broker has no room; nil: they have.
+	Full func() bool
 	// Send takes a heartbeat to the leader, whoever that is, and brings the answer.
 	Send func(ctx context.Context, body []byte) ([]byte, error)
 	// Register registers the broker again: the cluster has forgotten it.
@@ -38,6 +40,7 @@ type BeaterOptions struct {
 type Beater struct {
 	options  BeaterOptions
 	stopping atomic.Bool
+	full     atomic.Bool // as the leader was told last
 	kick     chan struct{}
 	answered chan struct{} // room for one: the leader answered a broker that stops
 	letGo    chan struct{} // closed when the leader lets the broker stop
@@ -89,6 +92,17 @@ func (b *Beater) Stop(ctx context.Context) error {
 		}
 	}
 }
+
+// RoomChanged says that a log directory may have become full, or have room again: the
+// leader is told now if that is news to it. It does not wait.
+func (b *Beater) RoomChanged() {
+	if b.isFull() != b.full.Load() {
+		nudge(b.kick)
+	}
+}
+
+// isFull is Options.Full.
+func (b *Beater) isFull() bool { return b.options.Full != nil && b.options.Full() }
 
 // nudge leaves a sign in a channel with room for one.
 func nudge(c chan struct{}) {
@@ -156,7 +170,7 @@ func (b *Beater) beat(ctx context.Context) (Answer, error) {
 
 // exchange sends a heartbeat and reads the answer.
 func (b *Beater) exchange(ctx context.Context) (a Answer, err error) {
-	h := Heartbeat{ID: b.options.ID, Epoch: b.options.Epoch(), Applied: b.options.Applied(), Stopping: b.stopping.Load()}
+	h := Heartbeat{ID: b.options.ID, Epoch: b.options.Epoch(), Applied: b.options.Applied(), Stopping: b.stopping.Load(), Full: b.isFull()}
 	body, err := encode(&h)
 	if err != nil {
 		return a, err
@@ -164,6 +178,7 @@ func (b *Beater) exchange(ctx context.Context) (a Answer, err error) {
 	if body, err = b.options.Send(ctx, body); err != nil {
 		return a, err
 	}
+	b.full.Store(h.Full)
 	return a, decode(body, &a)
 }
 

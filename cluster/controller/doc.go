@@ -28,6 +28,13 @@
 // direction must not make it come and go. Whoever comes back must have seen its fence
 // in the control log first.
 //
+// # Full disks
+//
+// Heartbeats say whether a log directory of a broker has no room; that goes into the image
+// when it changes (SetFull). Who is full is elected last, and preferred leaders don't go
+// back to it. What it leads and can't append it gives away itself (meta.ISRChange.Full):
+// only the broker knows which partitions are in which directory.
+//
 // # Voters
 //
 // One, three or five of the registered nodes vote, on as many racks as there are. One

@@ -13,6 +13,7 @@ type Heartbeat struct {
 	Epoch    kafka.BrokerEpoch `cbor:"2,keyasint"` // of its registration
 	Applied  uint64            `cbor:"3,keyasint"` // index of its image
 	Stopping bool              `cbor:"4,keyasint,omitempty"`
+	Full     bool              `cbor:"5,keyasint,omitempty"` // a log directory has no room
 }
 
 // Answer is what the leader says to a heartbeat.

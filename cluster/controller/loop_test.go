@@ -31,12 +31,13 @@ type cluster struct {
 	lost   []kafka.BrokerID        // by gossip
 	voters map[kafka.BrokerID]bool
 	again  []kafka.BrokerID // registered again
+	full   map[kafka.BrokerID]bool
 }
 
 func newCluster(t *testing.T, ids ...kafka.BrokerID) *cluster {
 	c := &cluster{t: t, metrics: metrics.NewRegistry(), publish: meta.NewPublisher(meta.Empty("c")), loops: map[kafka.BrokerID]*Loop{},
 		leads: map[kafka.BrokerID]chan bool{}, beaters: map[kafka.BrokerID]*Beater{},
-		dead: map[kafka.BrokerID]bool{}, voters: map[kafka.BrokerID]bool{}, leader: kafka.NoBroker}
+		dead: map[kafka.BrokerID]bool{}, voters: map[kafka.BrokerID]bool{}, full: map[kafka.BrokerID]bool{}, leader: kafka.NoBroker}
 	for _, id := range ids {
 		c.voters[id] = id == ids[0]
 		c.register(id)
@@ -44,7 +45,7 @@ func newCluster(t *testing.T, ids ...kafka.BrokerID) *cluster {
 		c.loops[id] = Start(Options{Config: Config{Self: id}, Image: c.publish.Image, Watch: c.publish.Watch, Leadership: c.leads[id],
 			Members: c.members, Propose: c.propose, Change: c.change, Ping: c.ping, Lost: c.gossip, Metrics: c.metrics})
 		c.beaters[id] = Beat(BeaterOptions{ID: id, Epoch: func() kafka.BrokerEpoch { return c.epoch(id) },
-			Applied: func() uint64 { return c.publish.Image().Index }, Send: c.send,
+			Applied: func() uint64 { return c.publish.Image().Index }, Send: c.send, Full: func() bool { return c.isFull(id, nil) },
 			Register: func(context.Context) error {
 				c.register(id)
 				c.mu.Lock()
@@ -77,6 +78,16 @@ func (c *cluster) epoch(id kafka.BrokerID) kafka.BrokerEpoch {
 		return b.Epoch
 	}
 	return 1
+}
+
+// isFull says whether a broker has no room, after making that so unless now is nil.
+func (c *cluster) isFull(id kafka.BrokerID, now *bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now != nil {
+		c.full[id] = *now
+	}
+	return c.full[id]
 }
 
 // elect makes a node leader.
@@ -319,6 +330,43 @@ func TestForgottenBrokerRegistersAgain(t *testing.T) {
 		if _, ok := c.publish.Image().Broker(2); !ok || !slices.Equal(c.again, []kafka.BrokerID{2}) {
 			t.Errorf("registered again: %v", c.again)
 		}
+	})
+}
+
+// That a broker has no room is known at once, kept by the next leader, and ends with a new
+// registration; it is decided when it changes, and not with each heartbeat.
+func TestFullBrokerIsKnownAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 1, 2)
+		defer c.close()
+		c.elect(1)
+		time.Sleep(3 * time.Second)
+		is := func(want bool) {
+			t.Helper()
+			synctest.Wait()
+			if b, _ := c.publish.Image().Broker(2); b.Full != want {
+				t.Fatalf("full %v, want %v", b.Full, want)
+			}
+		}
+		for _, full := range []bool{true, false, true} {
+			c.isFull(2, &full)
+			c.beaters[2].RoomChanged()
+			is(full)
+			before := c.publish.Image().Index
+			c.beaters[2].RoomChanged()
+			time.Sleep(10 * time.Second)
+			is(full)
+			if after := c.publish.Image().Index; after != before {
+				t.Errorf("%d decisions about what was known", after-before)
+			}
+		}
+		c.elect(2)
+		time.Sleep(10 * time.Second)
+		is(true)
+		c.register(2)
+		is(false)
+		time.Sleep(3 * time.Second)
+		is(true)
 	})
 }
 

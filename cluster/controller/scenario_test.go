@@ -25,7 +25,7 @@ func TestScenarios(t *testing.T) { scenario.Play(t, play) }
 // play runs a scenario and returns its text with the outputs it has now.
 func play(t *testing.T, text string) string {
 	s := &stage{t: t, image: meta.Empty("c"), now: time.Unix(1000, 0), begin: time.Unix(1000, 0),
-		beats: map[kafka.BrokerID]bool{}, stops: map[kafka.BrokerID]bool{}, deaf: map[kafka.BrokerID]bool{},
+		beats: map[kafka.BrokerID]bool{}, stops: map[kafka.BrokerID]bool{}, full: map[kafka.BrokerID]bool{}, deaf: map[kafka.BrokerID]bool{},
 		dead: map[kafka.BrokerID]bool{}, behind: map[kafka.BrokerID]bool{}, voters: map[kafka.BrokerID]bool{}, told: map[kafka.BrokerID]Answer{}}
 	return scenario.Blocks(text, &s.out, func(line string) { s.run(strings.Fields(line)) })
 }
@@ -42,6 +42,7 @@ type stage struct {
 
 	beats  map[kafka.BrokerID]bool // send heartbeats
 	stops  map[kafka.BrokerID]bool // and want to stop
+	full   map[kafka.BrokerID]bool // and have no room
 	behind map[kafka.BrokerID]bool // and lag in the control log
 	deaf   map[kafka.BrokerID]bool // do not answer pings
 	dead   map[kafka.BrokerID]bool // gossip does not find them
@@ -137,6 +138,22 @@ func (s *stage) run(words []string) {
 		}
 	case "stop": // heartbeats say that they want to stop
 		set(s.stops, ids, true)
+	case "full", "room": // heartbeats, the next of which comes at once, say that a directory is full, or not
+		set(s.full, ids, words[0] == "full")
+		for _, id := range ids {
+			s.beat(id)
+		}
+		s.step()
+	case "leave": // leave ID…: they can't append, and say so of all that they have
+		for _, id := range ids {
+			b, _ := s.image.Broker(id)
+			t, _ := s.image.Topic("t")
+			var all []meta.ISRChange
+			for n := range t.Partitions {
+				all = append(all, meta.ISRChange{PartitionID: meta.PartitionID{Topic: t.ID, Partition: int32(n)}, Full: true})
+			}
+			s.apply(metadata.NewAlterISR(id, b.Epoch, all))
+		}
 	case "deaf", "hear": // pings are not answered, or are
 		set(s.deaf, ids, words[0] == "deaf")
 	case "lag", "catchup": // how far they are in the control log
@@ -206,7 +223,7 @@ func (s *stage) members() (all []Member) {
 // beat is a heartbeat of a broker; what is new in the answer is shown.
 func (s *stage) beat(id kafka.BrokerID) {
 	b, ok := s.image.Broker(id)
-	h := Heartbeat{ID: id, Applied: s.image.Index, Stopping: s.stops[id]}
+	h := Heartbeat{ID: id, Applied: s.image.Index, Stopping: s.stops[id], Full: s.full[id]}
 	if ok {
 		h.Epoch = b.Epoch
 	}
@@ -323,6 +340,9 @@ func (s *stage) show() {
 			state = "fenced"
 		} else if b.ShuttingDown {
 			state = "shutting down"
+		}
+		if b.Full {
+			state += ", full"
 		}
 		fmt.Fprintf(&s.out, "broker %d: %s\n", b.ID, state)
 	}

@@ -19,6 +19,8 @@ type session struct {
 	mute     bool   // it was fenced because it did not answer
 	back     bool   // and was heard of since
 
+	full bool // its heartbeats say that a log directory has no room
+
 	stopping  bool      // its heartbeats say that it wants to stop
 	shutAt    time.Time // not before: the next attempt to move its leaders
 	stopAgain bool      // it was drained when it was fenced, and is to be again
@@ -48,7 +50,7 @@ func (m *Machine) Heartbeat(now time.Time, h Heartbeat) Answer {
 		return Answer{Status: Superseded}
 	}
 	s := m.sessions[h.ID]
-	s.seen, s.heard, s.applied, s.stopping = now, true, h.Applied, h.Stopping
+	s.seen, s.heard, s.applied, s.stopping, s.full = now, true, h.Applied, h.Stopping, h.Full
 	s.back = b.Fenced
 	if !s.pinging {
 		s.pings, s.unsure = 0, false
@@ -110,6 +112,8 @@ func (m *Machine) verdict(now time.Time, b *meta.Broker, s *session) (c metadata
 	case (s.stopping || s.stopAgain && !b.ShuttingDown) && !now.Before(s.shutAt):
 		// Again and again: a partition may have found another in-sync replica.
 		return &metadata.BeginShutdown{ID: b.ID, Epoch: b.Epoch}, "it leads what others could lead"
+	case s.heard && s.full != b.Full:
+		return &metadata.SetFull{ID: b.ID, Epoch: b.Epoch, Full: s.full}, "it says so"
 	}
 	return nil, ""
 }

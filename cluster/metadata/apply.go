@@ -63,6 +63,8 @@ func Apply(old *meta.Image, index uint64, c Command) (*meta.Image, Result) {
 		r.Errors = m.electLeaders(c)
 	case *AlterReassignments:
 		r.Errors = m.alterReassignments(c)
+	case *SetFull:
+		r.Err = m.setFull(c)
 	case *UnregisterBroker:
 		r.Err = m.unregisterBroker(c)
 	default:

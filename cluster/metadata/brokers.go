@@ -39,6 +39,11 @@ func (m *machine) beginShutdown(c *BeginShutdown) (err *kafka.Error) {
 	return err
 }
 
+func (m *machine) setFull(c *SetFull) (err *kafka.Error) {
+	m.drafted(func(d *meta.Draft) { err = d.SetFull(c.ID, c.Epoch, c.Full) })
+	return err
+}
+
 func (m *machine) unregisterBroker(c *UnregisterBroker) (err *kafka.Error) {
 	m.drafted(func(d *meta.Draft) { err = d.Unregister(c.ID) })
 	return err

@@ -33,6 +33,7 @@ const (
 	kindElectLeaders        kind = 16
 	kindAlterReassignments  kind = 17
 	kindUnregisterBroker    kind = 18
+	kindSetFull             kind = 19
 )
 
 // Bootstrap is the first command of a cluster: its id and feature levels. It
@@ -203,3 +204,4 @@ func (*BeginShutdown) kind() kind       { return kindBeginShutdown }
 func (*ElectLeaders) kind() kind        { return kindElectLeaders }
 func (*AlterReassignments) kind() kind  { return kindAlterReassignments }
 func (*UnregisterBroker) kind() kind    { return kindUnregisterBroker }
+func (*SetFull) kind() kind             { return kindSetFull }

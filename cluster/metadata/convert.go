@@ -30,7 +30,7 @@ func NewAlterISR(from kafka.BrokerID, epoch kafka.BrokerEpoch, changes []meta.IS
 	return &AlterISR{From: from, Epoch: epoch, Changes: mapped(changes, func(c meta.ISRChange) ISRChange {
 		return ISRChange{Topic: c.Topic, Partition: c.Partition, LeaderEpoch: c.LeaderEpoch, PartitionEpoch: c.PartitionEpoch,
 			ISR:       mapped(c.ISR, func(r meta.ISRReplica) ISRReplica { return ISRReplica{ID: r.ID, Epoch: r.Epoch} }),
-			Recovered: c.Recovered, Failed: c.Failed}
+			Recovered: c.Recovered, Failed: c.Failed, Full: c.Full}
 	})}
 }
 

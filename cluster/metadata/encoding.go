@@ -160,6 +160,8 @@ func newCommand(k kind) Command {
 		return new(AlterReassignments)
 	case kindUnregisterBroker:
 		return new(UnregisterBroker)
+	case kindSetFull:
+		return new(SetFull)
 	}
 	return nil
 }

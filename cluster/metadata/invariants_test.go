@@ -159,7 +159,7 @@ func (s *story) draw() Command {
 	if b, ok := s.image.Broker(id); ok {
 		epoch = b.Epoch
 	}
-	switch rapid.IntRange(0, 11).Draw(s.t, "what") {
+	switch rapid.IntRange(0, 12).Draw(s.t, "what") {
 	case 0:
 		return &RegisterBroker{ID: id, CleanShutdown: true, PreviousEpoch: epoch}
 	case 1:
@@ -176,6 +176,8 @@ func (s *story) draw() Command {
 		return s.drawReassignment()
 	case 9:
 		return s.drawConfig()
+	case 10:
+		return &SetFull{ID: id, Epoch: epoch, Full: rapid.Bool().Draw(s.t, "full")}
 	default:
 		return s.drawISR()
 	}
@@ -198,9 +200,13 @@ func (s *story) drawISR() Command {
 		}
 	}
 	from := p.Leader
-	if rapid.IntRange(0, 5).Draw(s.t, "failed") == 0 {
+	switch rapid.IntRange(0, 5).Draw(s.t, "leaves") {
+	case 0:
 		c.ISR, c.Failed = nil, true
 		from = rapid.SampledFrom(p.Replicas).Draw(s.t, "failed copy")
+	case 1:
+		c.ISR, c.Full = nil, true
+		from = rapid.SampledFrom(p.Replicas).Draw(s.t, "copy without room")
 	}
 	var epoch kafka.BrokerEpoch
 	if b, ok := s.image.Broker(from); ok {

@@ -22,6 +22,7 @@ type ISRChange struct {
 	ISR            []ISRReplica         `cbor:"5,keyasint"`
 	Recovered      bool                 `cbor:"6,keyasint,omitempty"`
 	Failed         bool                 `cbor:"7,keyasint,omitempty"`
+	Full           bool                 `cbor:"8,keyasint,omitempty"`
 }
 
 // ISRReplica is meta.ISRReplica.
@@ -49,6 +50,13 @@ type UnfenceBroker struct {
 type BeginShutdown struct {
 	ID    kafka.BrokerID    `cbor:"1,keyasint"`
 	Epoch kafka.BrokerEpoch `cbor:"2,keyasint"`
+}
+
+// SetFull notes whether a broker's log directories have room.
+type SetFull struct {
+	ID    kafka.BrokerID    `cbor:"1,keyasint"`
+	Epoch kafka.BrokerEpoch `cbor:"2,keyasint"`
+	Full  bool              `cbor:"3,keyasint,omitempty"`
 }
 
 // ElectLeaders holds elections.
@@ -95,7 +103,7 @@ func (m *machine) alterISR(c *AlterISR) (results []meta.ISRResult, err *kafka.Er
 		return meta.ISRChange{PartitionID: meta.PartitionID{Topic: c.Topic, Partition: c.Partition},
 			LeaderEpoch: c.LeaderEpoch, PartitionEpoch: c.PartitionEpoch,
 			ISR:       mapped(c.ISR, func(r ISRReplica) meta.ISRReplica { return meta.ISRReplica{ID: r.ID, Epoch: r.Epoch} }),
-			Recovered: c.Recovered, Failed: c.Failed}
+			Recovered: c.Recovered, Failed: c.Failed, Full: c.Full}
 	})
 	m.drafted(func(d *meta.Draft) { results, err = d.AlterISR(c.From, c.Epoch, changes) })
 	return results, err

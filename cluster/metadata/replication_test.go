@@ -14,8 +14,8 @@ import (
 // runReplication runs the commands of scenarios about brokers and replicas; false: it
 // is none of them.
 //
-//	fence|unfence|shutdown|undrain|unregister 1 [epoch=E]   ids of brokers
-//	isr a/0 1 2@7 [from=L] [epoch=E] [le=N] [pe=N] [recovered=yes] [failed=yes]
+//	fence|unfence|shutdown|undrain|unregister|full|room 1 [epoch=E]   ids of brokers
+//	isr a/0 1 2@7 [from=L] [epoch=E] [le=N] [pe=N] [recovered=yes] [failed=yes] [full=yes]
 //	elect preferred|unclean a/0 a/1 …               no partitions: all
 //	reassign a/0 2 3 [keep=yes] / cancel a/0
 //	brokers                                         shows what is known of them
@@ -23,7 +23,7 @@ import (
 // Epochs that are not given are the ones that the image has.
 func (s *stage) runReplication(w words) bool {
 	switch w.verb {
-	case "fence", "unfence", "shutdown", "undrain", "unregister":
+	case "fence", "unfence", "shutdown", "undrain", "unregister", "full", "room":
 		for _, word := range w.plain {
 			s.say(word, s.apply(s.life(w, brokerID(word))).Err)
 		}
@@ -67,6 +67,8 @@ func (s *stage) life(w words, id kafka.BrokerID) Command {
 		return &UnfenceBroker{ID: id, Epoch: epoch, Drained: true}
 	case "shutdown":
 		return &BeginShutdown{ID: id, Epoch: epoch}
+	case "full", "room":
+		return &SetFull{ID: id, Epoch: epoch, Full: w.verb == "full"}
 	}
 	return &UnregisterBroker{ID: id}
 }
@@ -79,7 +81,7 @@ func (s *stage) alterISR(w words) {
 		now = t.Partitions[id.Partition]
 	}
 	from := kafka.BrokerID(w.number("from", int(now.Leader)))
-	c := ISRChange{Topic: id.Topic, Partition: id.Partition, Recovered: w.keys["recovered"] == "yes", Failed: w.keys["failed"] == "yes",
+	c := ISRChange{Topic: id.Topic, Partition: id.Partition, Recovered: w.keys["recovered"] == "yes", Failed: w.keys["failed"] == "yes", Full: w.keys["full"] == "yes",
 		LeaderEpoch:    kafka.LeaderEpoch(w.number("le", int(now.LeaderEpoch))),
 		PartitionEpoch: kafka.PartitionEpoch(w.number("pe", int(now.PartitionEpoch)))}
 	for _, word := range w.plain[1:] {
@@ -168,6 +170,9 @@ func (s *stage) showBrokers() {
 			state = "fenced"
 		case b.ShuttingDown:
 			state = "shutting down"
+		}
+		if b.Full {
+			state += ", full"
 		}
 		fmt.Fprintf(&s.out, "broker %d epoch %d %s\n", b.ID, b.Epoch, state)
 	}

@@ -53,6 +53,7 @@ type (
 		MinISR       int    `cbor:"9,keyasint,omitempty"`
 		Unclean      bool   `cbor:"10,keyasint,omitempty"`
 		Attempt      uint64 `cbor:"11,keyasint,omitempty"`
+		Full         bool   `cbor:"12,keyasint,omitempty"`
 	}
 	snapshotFeature struct {
 		Name  string `cbor:"1,keyasint"`
@@ -121,7 +122,7 @@ func writeItems(enc *cbor.Encoder, i *meta.Image) error {
 	}
 	for _, b := range brokers {
 		write(snapshotBroker{b.ID, b.Epoch, b.Rack, mapped(b.Endpoints, fromEndpoint), b.Fenced, b.LogDirs,
-			b.ShuttingDown, b.Peer, b.MinISR, b.Unclean, b.Attempt})
+			b.ShuttingDown, b.Peer, b.MinISR, b.Unclean, b.Attempt, b.Full})
 	}
 	for _, name := range features {
 		write(snapshotFeature{name, i.Features()[name]})
@@ -183,7 +184,7 @@ func readItems(dec *cbor.Decoder) (*meta.Image, error) {
 			return nil, snapshotError(fmt.Sprintf("broker %d of %d", n, h.Brokers), err)
 		}
 		e.PutBroker(&meta.Broker{ID: b.ID, Epoch: b.Epoch, Rack: b.Rack, Endpoints: mapped(b.Endpoints, toEndpoint), Fenced: b.Fenced, LogDirs: b.LogDirs,
-			ShuttingDown: b.ShuttingDown, Peer: b.Peer, MinISR: b.MinISR, Unclean: b.Unclean, Attempt: b.Attempt})
+			ShuttingDown: b.ShuttingDown, Peer: b.Peer, MinISR: b.MinISR, Unclean: b.Unclean, Attempt: b.Attempt, Full: b.Full})
 	}
 	for n := range h.Features {
 		var f snapshotFeature

@@ -51,7 +51,7 @@ func (v *clusterView) printMembers(w writer) error {
 		if n.HeartbeatAgeMS >= 0 && v.Term > 0 {
 			heard = (time.Duration(n.HeartbeatAgeMS) * time.Millisecond).Round(100 * time.Millisecond).String()
 		}
-		rows = append(rows, []string{strconv.Itoa(int(n.ID)), n.State, dash(clients(&n.ClusterNode)), dash(n.Peer), dash(n.Admin), dash(n.Rack), dash(n.Gossip), heard})
+		rows = append(rows, []string{strconv.Itoa(int(n.ID)), stateText(&n.ClusterNode), dash(clients(&n.ClusterNode)), dash(n.Peer), dash(n.Admin), dash(n.Rack), dash(n.Gossip), heard})
 	}
 	err := output.Table(w, []string{"NODE", "STATE", "CLIENTS", "PEER", "ADMIN", "RACK", "GOSSIP", "HEARD"}, rows)
 	if v.NotKnown != "" {

@@ -160,7 +160,7 @@ func (v *clusterView) print(w writer) error {
 	rows := [][]string{}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
-		rows = append(rows, []string{strconv.Itoa(int(n.ID)), n.State, n.control(v), dash(n.Rack), dash(clients(&n.ClusterNode)),
+		rows = append(rows, []string{strconv.Itoa(int(n.ID)), stateText(&n.ClusterNode), n.control(v), dash(n.Rack), dash(clients(&n.ClusterNode)),
 			fmt.Sprintf("%d/%d", n.Leaders, n.Preferred), strconv.Itoa(n.Replicas)})
 	}
 	err := output.Table(w, []string{"NODE", "STATE", "CONTROL", "RACK", "CLIENTS", "LEADS", "REPLICAS"}, rows)
@@ -168,6 +168,14 @@ func (v *clusterView) print(w writer) error {
 		fmt.Fprintln(w, "not known:", v.NotKnown)
 	}
 	return err
+}
+
+// stateText is how a node is.
+func stateText(n *broker.ClusterNode) string {
+	if n.Full {
+		return n.State + ", full"
+	}
+	return n.State
 }
 
 // control is a node's part in deciding.

@@ -259,6 +259,13 @@ func TestHealthOfAllNodes(t *testing.T) {
 	if len(v.Listeners) != 1 || v.Brokers != 1 {
 		t.Errorf("one broker counts more than once: %+v", v)
 	}
+	page.Nodes[1].Full = true
+	if r := run(t, "", "", "health", "--admin", first.URL); !strings.Contains(r.out, "node-full") {
+		t.Errorf("%s", r.out)
+	}
+	if out := must(t, nowhere, "", "cluster", "status", "--admin", first.URL); !strings.Contains(out, "active, full") {
+		t.Errorf("%s", out)
+	}
 	page.Raft.Leader = -1
 	if r := run(t, "", "", "health", "--admin", first.URL); !strings.Contains(r.out, "no-controller") {
 		t.Errorf("%s", r.out)

@@ -49,6 +49,9 @@ func (v *healthView) addCluster(p *broker.ClusterReport) {
 			v.Fenced = append(v.Fenced, n.ID)
 			v.add("node-gone", fmt.Sprintf("node %d is not there; it has %s", n.ID, counted(n.Replicas, "replica")),
 				fmt.Sprintf("start it; if it is gone for good: mortise cluster reassign --away %d --execute, then mortise cluster members remove %d", n.ID, n.ID))
+		case n.Full:
+			v.add("node-full", fmt.Sprintf("node %d has no room in a log directory: others lead what they can", n.ID),
+				"make room: delete topics, lower retention.ms or retention.bytes, or give it a larger disk; the node takes part again by itself")
 		case n.Gossip == "dead":
 			v.add("no-gossip", fmt.Sprintf("node %d lives, but does not gossip with node %d", n.ID, p.Broker),
 				"let the nodes reach each other's cluster.gossip.listen by TCP and UDP, and give all of them the same keys")

@@ -60,12 +60,20 @@ func dirHealth(h *admin.Health, d *logdir.Dir) {
 		h.Add("log-dir-offline", err.Error(), "repair the disk, then start the broker again; it is not used until then")
 	} else if u, err := d.Usage(); err == nil {
 		dir.TotalBytes, dir.AvailableBytes = int64(u.Total), int64(u.Available)
-		if u.Total > 0 && u.Available*100/u.Total < RoomMin {
-			h.Add("disk-full", fmt.Sprintf("log directory %s has %d of %d bytes left", d.Path, u.Available, u.Total),
+		if d.Full() || u.Total > 0 && u.Available*100/u.Total < RoomMin {
+			h.Add("disk-full", fmt.Sprintf("log directory %s has %d of %d bytes left%s", d.Path, u.Available, u.Total, refusing(d)),
 				"make room: delete topics, lower retention.ms or retention.bytes, or give it a larger disk")
 		}
 	}
 	h.LogDirs = append(h.LogDirs, dir)
+}
+
+// refusing is what else is to be said of a directory that may be full.
+func refusing(d *logdir.Dir) string {
+	if !d.Full() {
+		return ""
+	}
+	return ", and appends found no space there a moment ago; others lead its partitions where they can"
 }
 
 // partitionHealth tells about the partitions of this broker.

@@ -20,6 +20,8 @@ type Neighbours interface {
 	// Describe completes a report that has what the image says: who votes, how raft
 	// and gossip are, where admin listeners are. It may add nodes.
 	Describe(r *ClusterReport)
+	// RoomChanged says that Broker.Full may be another than it was. It does not wait.
+	RoomChanged()
 	// Drain has a node give away what it leads, and keeps new partitions from it.
 	Drain(ctx context.Context, id kafka.BrokerID, epoch kafka.BrokerEpoch) error
 	// Undrain takes a Drain back.
@@ -99,7 +101,7 @@ func count(so bool) int {
 
 // clusterNode is what the image says of a broker.
 func clusterNode(b *meta.Broker, h *heldCounts) admin.Node {
-	n := admin.Node{ID: int32(b.ID), Rack: b.Rack, Epoch: int64(b.Epoch), State: admin.NodeActive, Peer: b.Peer,
+	n := admin.Node{ID: int32(b.ID), Rack: b.Rack, Epoch: int64(b.Epoch), State: admin.NodeActive, Full: b.Full, Peer: b.Peer,
 		Gossip: "unknown", HeartbeatAgeMS: -1, Listeners: []admin.NodeListener{}}
 	switch {
 	case b.Fenced:

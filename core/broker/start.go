@@ -86,7 +86,7 @@ func (b *Broker) recover(ctx context.Context) error {
 		Image: b.image, Clock: o.Clock, Log: b.log("alterpartition"), Metrics: o.Metrics})
 	dirs, err := logdir.Open(logdir.Options{FS: o.FS, Dirs: o.LogDirs, ClusterID: b.image().ClusterID,
 		NodeID: o.NodeID, Clock: o.Clock, Log: b.log("logdir"), Metrics: o.Metrics,
-		OnOffline: func(*logdir.Dir) { b.asker.DirectoryFailed() }})
+		OnOffline: func(*logdir.Dir) { b.asker.DirectoryFailed() }, OnFull: b.full, OnRoom: b.roomAgain})
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,10 @@ type PartitionChange struct {
 	// Leaving says who is in controlled shutdown: it may lead on, but only what nobody
 	// else can lead.
 	Leaving func(kafka.BrokerID) bool
-	MinISR  int // min.insync.replicas
+	// Full says whose log directories have no room; nil: nobody's. Who has room is elected
+	// first, and the preferred leader does not take over from one that has.
+	Full   func(kafka.BrokerID) bool
+	MinISR int // min.insync.replicas
 	// Lost are replicas that may have lost records: they are not eligible any more.
 	Lost []kafka.BrokerID
 	// Recovered says that the leader has done what an unclean election asks of it.
@@ -49,7 +52,8 @@ type PartitionChange struct {
 //     high watermark stands still then, so it has every record that was acknowledged.
 //   - The leader is elected in this order: as the election asks; the present one; the
 //     first replica in sync, or, when none is in the ISR, the first that is eligible;
-//     the last known leader; with ElectUnclean the first that is alive; nobody.
+//     the last known leader; with ElectUnclean the first that is alive; nobody. The
+//     first is one that has room on its disks, if there is such a one.
 //   - The leader epoch rises when the leader changes and when a replica goes, not when
 //     the ISR shrinks (KAFKA-15021). The partition epoch rises with every change.
 //
@@ -147,25 +151,46 @@ func (p *Partition) choose(old *Partition, c *PartitionChange) (leader kafka.Bro
 	}
 	valid := func(id kafka.BrokerID) bool { return slices.Contains(inSync, id) && c.Alive(id) }
 	stays := valid(old.Leader) || c.Leaving != nil && slices.Contains(p.ISR, old.Leader) && c.Leaving(old.Leader)
-	if c.Election == ElectPreferred && valid(p.Replicas[0]) {
-		return p.Replicas[0], false
+	preferred := p.Replicas[0]
+	if c.Election == ElectPreferred && valid(preferred) && (c.room(preferred) || !c.room(old.Leader)) {
+		return preferred, false
 	}
 	if stays {
 		return old.Leader, false
 	}
-	if n := slices.IndexFunc(p.Replicas, valid); n >= 0 {
-		return p.Replicas[n], false
+	if first := p.first(c, valid); first != kafka.NoBroker {
+		return first, false
 	}
 	if last := old.LastKnownLeader; len(inSync) == 0 && slices.Contains(p.Replicas, last) && c.Alive(last) {
 		return last, true
 	}
 	if c.Election == ElectUnclean {
-		if n := slices.IndexFunc(p.Replicas, c.Alive); n >= 0 {
-			return p.Replicas[n], true
+		if first := p.first(c, c.Alive); first != kafka.NoBroker {
+			return first, true
 		}
 	}
 	return kafka.NoBroker, false
 }
+
+// first is the first replica that may lead, with room if there is one; NoBroker: none may.
+func (p *Partition) first(c *PartitionChange, may func(kafka.BrokerID) bool) kafka.BrokerID {
+	found := kafka.NoBroker
+	for _, id := range p.Replicas {
+		if !may(id) {
+			continue
+		}
+		if c.room(id) {
+			return id
+		}
+		if found == kafka.NoBroker {
+			found = id
+		}
+	}
+	return found
+}
+
+// room says whether a broker has room, as far as is known.
+func (c *PartitionChange) room(id kafka.BrokerID) bool { return c.Full == nil || !c.Full(id) }
 
 // equal compares all but the partition epoch.
 func (p *Partition) equal(o *Partition) bool {

@@ -25,14 +25,14 @@ type Draft struct {
 	rules  map[kafka.TopicID]topicRules // what configs say, as far as asked for
 	lowest int                          // see lowestMinISR; 0: not looked up
 
-	isAlive, isLeaving func(kafka.BrokerID) bool // alive and leaving, made once for all changes
+	isAlive, isLeaving, isFull func(kafka.BrokerID) bool // alive, leaving and full, made once for all changes
 }
 
 // Draft starts a decision about i.
 func (i *Image) Draft() *Draft {
 	d := &Draft{old: i, topics: map[kafka.TopicID]*Topic{}, brokers: map[kafka.BrokerID]*Broker{},
 		configs: map[Resource]map[string]string{}, rules: map[kafka.TopicID]topicRules{}}
-	d.isAlive, d.isLeaving = d.alive, d.leaving
+	d.isAlive, d.isLeaving, d.isFull = d.alive, d.leaving, d.full
 	return d
 }
 
@@ -93,6 +93,12 @@ func (d *Draft) leaving(id kafka.BrokerID) bool {
 	return known && b.ShuttingDown && !b.Fenced
 }
 
+// full says whether a broker has no room.
+func (d *Draft) full(id kafka.BrokerID) bool {
+	b, known := d.broker(id)
+	return known && b.Full
+}
+
 // topic is a topic as the draft has it; nil: there is none.
 func (d *Draft) topic(id kafka.TopicID) *Topic {
 	if t, ok := d.topics[id]; ok {
@@ -114,7 +120,7 @@ func (d *Draft) partition(id PartitionID) (*Topic, *Partition) {
 // change is a change of a partition of t that asks for nothing yet.
 func (d *Draft) change(t *Topic) PartitionChange {
 	r := d.rulesOf(t)
-	c := PartitionChange{Alive: d.isAlive, Leaving: d.isLeaving, MinISR: r.minISR}
+	c := PartitionChange{Alive: d.isAlive, Leaving: d.isLeaving, Full: d.isFull, MinISR: r.minISR}
 	if r.unclean {
 		c.Election = ElectUnclean
 	}

@@ -140,6 +140,39 @@ func TestMinISROfTopicsWithoutTheirOwn(t *testing.T) {
 }
 
 // What a failed copy is told beforehand is what becomes of its change.
+// Who has no room leaves what another one in sync with room leads then, and nothing else.
+func TestMayLeaveWithoutRoom(t *testing.T) {
+	for _, c := range []struct {
+		says   string
+		isr    []kafka.BrokerID
+		elr    []kafka.BrokerID
+		leader kafka.BrokerID
+		full   []kafka.BrokerID
+		want   bool
+	}{
+		{"it leads", ids(1, 2, 3), nil, 1, ids(1), true},
+		{"it follows", ids(1, 2, 3), nil, 2, ids(1), true},
+		{"one other has room", ids(1, 2, 3), nil, 1, ids(1, 2), true},
+		{"nobody has room", ids(1, 2, 3), nil, 1, ids(1, 2, 3), false},
+		{"the leader has no room either", ids(1, 2, 3), nil, 2, ids(1, 2), false},
+		{"the only one in sync", ids(1), nil, 1, ids(1), false},
+		{"another is eligible only", ids(1), ids(2), 1, ids(1), false},
+		{"it is not in sync", ids(2, 3), nil, 2, ids(1), false},
+	} {
+		e := trio(0).Edit(2)
+		e.PutTopic(&Topic{Name: "t", ID: kafka.TopicID{1}, Partitions: []Partition{{Replicas: ids(1, 2, 3), ISR: c.isr, ELR: c.elr, Leader: c.leader, LastKnownLeader: kafka.NoBroker}}})
+		e.SetConfig(Resource{ResourceTopic, "t"}, map[string]string{MinISRConfig: "2", UncleanElectionConfig: "true"})
+		for _, id := range c.full {
+			b, _ := e.next.Broker(id)
+			e.PutBroker(&Broker{ID: b.ID, Epoch: b.Epoch, Full: true})
+		}
+		d, leave := e.Image().Draft(), ISRChange{PartitionID: PartitionID{Topic: kafka.TopicID{1}}, Full: true}
+		if got := d.MayLeave(1, &leave); got != c.want {
+			t.Errorf("%s: may leave %v, want %v", c.says, got, c.want)
+		}
+	}
+}
+
 func TestMayLeave(t *testing.T) {
 	for _, c := range []struct {
 		says     string
@@ -160,15 +193,15 @@ func TestMayLeave(t *testing.T) {
 		if b, ok := e.next.Broker(c.fenced); ok {
 			e.PutBroker(&Broker{ID: b.ID, Epoch: b.Epoch, Fenced: true})
 		}
-		d, id := e.Image().Draft(), PartitionID{Topic: kafka.TopicID{1}}
-		if got := d.MayLeave(1, id); got != c.want || d.Changed() {
+		d, leave := e.Image().Draft(), ISRChange{PartitionID: PartitionID{Topic: kafka.TopicID{1}}, Failed: true}
+		if got := d.MayLeave(1, &leave); got != c.want || d.Changed() {
 			t.Errorf("%s: may leave %v, want %v; changed by the question: %v", c.says, got, c.want, d.Changed())
 		}
-		if r, err := d.AlterISR(1, 1, []ISRChange{{PartitionID: id, Failed: true}}); err != nil || r[0].Err != nil || d.Changed() != c.want {
+		if r, err := d.AlterISR(1, 1, []ISRChange{leave}); err != nil || r[0].Err != nil || d.Changed() != c.want {
 			t.Errorf("%s: leaving changed %v, want %v (%v)", c.says, d.Changed(), c.want, err)
 		}
 	}
-	if trio(1).Draft().MayLeave(1, PartitionID{Topic: kafka.TopicID{9}}) {
+	if trio(1).Draft().MayLeave(1, &ISRChange{PartitionID: PartitionID{Topic: kafka.TopicID{9}}, Failed: true}) {
 		t.Error("it may leave what is not there")
 	}
 }

@@ -79,8 +79,11 @@ type Broker struct {
 	// ShuttingDown says that the broker wants to stop: it keeps serving what it has,
 	// and gets nothing new.
 	ShuttingDown bool
-	Peer         string // host:port where other nodes reach it; empty: it is alone
-	Attempt      uint64 // Registration.Attempt
+	// Full says that a log directory of the broker has no room: who has room is elected
+	// rather than it.
+	Full    bool
+	Peer    string // host:port where other nodes reach it; empty: it is alone
+	Attempt uint64 // Registration.Attempt
 
 	// What the broker's settings file says about elections, for topics about which
 	// the image says nothing.

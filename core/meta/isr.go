@@ -34,6 +34,11 @@ type ISRChange struct {
 	// else could lead then. Epochs and ISR don't count: a directory that failed stays so
 	// as long as the registration. (Kafka's brokers tell of the directory, KIP-858.)
 	Failed bool
+	// Full says that the broker that asks has no room to append to its copy. Leader or
+	// follower, it leaves the ISR, if another one leads then that was in it and has room.
+	// Epochs and ISR don't count: who leaves without need is back with its next fetches.
+	// (In Kafka a full disk is a failed one.)
+	Full bool
 }
 
 // ISRResult says what became of an ISRChange.
@@ -68,8 +73,10 @@ func (d *Draft) alterISR(from kafka.BrokerID, c *ISRChange) ISRResult {
 	if p == nil {
 		return ISRResult{Err: kafka.ErrUnknownTopicOrPartition.Err("")}
 	}
-	if c.Failed {
-		d.copyFailed(from, t, int(c.Partition))
+	if c.Failed || c.Full {
+		if next, leaves := d.leave(from, t, p, c); leaves {
+			d.own(t).Partitions[c.Partition] = next
+		}
 		_, p = d.partition(c.PartitionID)
 		return ISRResult{State: *p}
 	}
@@ -121,22 +128,24 @@ func (d *Draft) checkISR(from kafka.BrokerID, p *Partition, c *ISRChange) *kafka
 	return nil
 }
 
-// MayLeave says whether an ISRChange with Failed of the broker would change anything as
-// the draft is now: who asks in vain costs the cluster a decision.
-func (d *Draft) MayLeave(from kafka.BrokerID, id PartitionID) bool {
-	t, p := d.partition(id)
+// MayLeave says whether an ISRChange with Failed or Full of the broker would change
+// anything as the draft is now: who asks in vain costs the cluster a decision.
+func (d *Draft) MayLeave(from kafka.BrokerID, c *ISRChange) bool {
+	t, p := d.partition(c.PartitionID)
 	if p == nil {
 		return false
 	}
-	_, leaves := d.withoutCopy(from, t, p)
+	_, leaves := d.leave(from, t, p, c)
 	return leaves
 }
 
-// copyFailed takes a replica without a copy away from where it counts, if it may leave.
-func (d *Draft) copyFailed(from kafka.BrokerID, t *Topic, n int) {
-	if next, leaves := d.withoutCopy(from, t, &t.Partitions[n]); leaves {
-		d.own(t).Partitions[n] = next
+// leave is the partition without a replica that can't be counted on, and whether it may
+// leave.
+func (d *Draft) leave(from kafka.BrokerID, t *Topic, p *Partition, c *ISRChange) (next Partition, leaves bool) {
+	if c.Failed {
+		return d.withoutCopy(from, t, p)
 	}
+	return d.withoutRoom(from, t, p)
 }
 
 // withoutCopy is the partition after the copy of a replica failed. It may leave if the
@@ -152,6 +161,20 @@ func (d *Draft) withoutCopy(from kafka.BrokerID, t *Topic, p *Partition) (next P
 	next, changed := p.Next(&c)
 	clean := slices.Contains(p.ISR, next.Leader) || slices.Contains(p.ELR, next.Leader)
 	return next, changed && next.Leader != kafka.NoBroker && (clean || c.Election == ElectUnclean)
+}
+
+// withoutRoom is the partition after a replica could not append. It may leave if another
+// one in sync leads then that can append. It has what it had: below min.insync.replicas it
+// stays eligible.
+func (d *Draft) withoutRoom(from kafka.BrokerID, t *Topic, p *Partition) (next Partition, leaves bool) {
+	if len(p.ISR) < 2 || !slices.Contains(p.ISR, from) {
+		return *p, false
+	}
+	c := d.change(t)
+	c.ISR, c.Election = without(p.ISR, from), ElectOnline
+	c.Alive = func(id kafka.BrokerID) bool { return id != from && d.alive(id) }
+	next, changed := p.Next(&c)
+	return next, changed && slices.Contains(p.ISR, next.Leader) && !d.full(next.Leader)
 }
 
 // eligibleForISR says whether a replica may be in the ISR.

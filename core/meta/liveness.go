@@ -98,6 +98,21 @@ func (d *Draft) Unregister(id kafka.BrokerID) *kafka.Error {
 	return nil
 }
 
+// SetFull notes that a broker has no room, or has room again, in its log directories.
+// Nobody leads anything else by this alone: with several directories only the broker knows
+// what it can't append (ISRChange.Full).
+func (d *Draft) SetFull(id kafka.BrokerID, epoch kafka.BrokerEpoch, full bool) *kafka.Error {
+	if err := d.checkEpoch(id, epoch); err != nil {
+		return err
+	}
+	if old, _ := d.broker(id); old.Full != full {
+		b := *old
+		b.Full = full
+		d.brokers[id] = &b
+	}
+	return nil
+}
+
 // setState changes what is known of a broker's life.
 func (d *Draft) setState(id kafka.BrokerID, fenced, shuttingDown bool) {
 	old, _ := d.broker(id)

@@ -57,6 +57,7 @@ type Node struct {
 	Rack           string         `json:"rack"`
 	Epoch          int64          `json:"epoch"` // of its registration; -1: it is not registered
 	State          string         `json:"state"`
+	Full           bool           `json:"full"` // a log directory has no room: others lead where they can
 	Voter          bool           `json:"voter"`
 	Peer           string         `json:"peer"`             // where other nodes reach it
 	Admin          string         `json:"admin"`            // its admin listener; empty: not known

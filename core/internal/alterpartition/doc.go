@@ -2,8 +2,8 @@
 // this broker want (Kafka's AlterPartition), and has them look from time to time whether
 // their followers keep up.
 //
-// It also tells the cluster of partitions whose log directory failed, so that others lead
-// them, while the image says that others can.
+// It also tells the cluster of partitions whose log directory failed or is full, so that
+// others lead them, while the image says that others can.
 //
 // It owns the way of a change to the cluster and back: what comes while a call is under
 // way goes with the next one, so that a broker that lost a neighbour asks for thousands
@@ -18,7 +18,7 @@
 //
 // Invariants:
 //   - One call to the cluster at a time.
-//   - A partition has one change under way, and one more if its copy failed.
+//   - A partition has one change under way, and one more if its copy failed or has no room.
 //   - A partition is told every answer to its change, and nothing after Close.
 //
 // Lock order: Sender.mu is a leaf. Partitions are called without it.

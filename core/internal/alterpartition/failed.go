@@ -19,8 +19,26 @@ func (s *Sender) DirectoryFailed() {
 	}
 }
 
-// lookForFailed asks to leave the in-sync and the eligible replicas of every partition
-// that has failed here and that somebody else could lead.
+// DirectoryFull has the cluster asked, at once, to have others lead what is led here in a
+// full directory, and not to count on this broker for what it could not append. Called
+// again while that is so it finds what has come meanwhile. It does not wait; one look at
+// a time is made.
+func (s *Sender) DirectoryFull() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if all := s.all; all != nil && !s.closed && !s.looking {
+		s.looking = true
+		s.running.Go(func() {
+			s.lookForFailed(all)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.looking = false
+		})
+	}
+}
+
+// lookForFailed asks to leave the replicas that count of every partition that has failed
+// here or has no room, and that somebody else could lead.
 func (s *Sender) lookForFailed(all iter.Seq[*partition.Partition]) {
 	d := s.o.Image().Draft()
 	for p := range all {
@@ -28,15 +46,17 @@ func (s *Sender) lookForFailed(all iter.Seq[*partition.Partition]) {
 	}
 }
 
-// leave asks to leave the replicas that count of a partition if it has failed, the image
-// of d lets this broker go, and it is not asked for already.
+// leave asks to leave the replicas that count of a partition if it has failed or has no
+// room, the image of d lets this broker go, and it is not asked for already.
 func (s *Sender) leave(d *meta.Draft, p *partition.Partition) {
-	if p.Offline() == nil {
+	failed := p.Offline() != nil
+	if !failed && !p.Full() {
 		return
 	}
 	id := meta.PartitionID{Topic: p.TopicID(), Partition: p.TopicPartition().Partition}
-	if d.MayLeave(s.o.Self, id) && s.mark(id) {
-		s.ask(leaver{s, id}, &meta.ISRChange{PartitionID: id, Failed: true})
+	c := &meta.ISRChange{PartitionID: id, Failed: failed, Full: !failed}
+	if d.MayLeave(s.o.Self, c) && s.mark(id) {
+		s.ask(leaver{s, id}, c)
 	}
 }
 

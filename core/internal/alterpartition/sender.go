@@ -64,7 +64,8 @@ type Sender struct {
 	closed  bool        // set by Close
 	checker clock.Timer // nil: Watch was not called
 	all     iter.Seq[*partition.Partition]
-	leaving map[meta.PartitionID]struct{} // which failed copies are asked about
+	leaving map[meta.PartitionID]struct{} // which copies, failed or without room, are asked about
+	looking bool                          // a look of DirectoryFull is under way
 }
 
 // wish is a change and who wants it.

@@ -71,11 +71,15 @@ func (s *State) commit(isr []kafka.BrokerID) {
 	s.mark()
 }
 
-// mark notes for each follower whether it holds the high watermark.
+// mark notes for each follower whether it holds the high watermark. Who has left does so
+// again when it has caught up: it may have left because it can't append.
 func (s *State) mark() {
 	for i := range s.followers {
 		f := &s.followers[i]
-		f.member = slices.Contains(s.committed, f.id)
+		was := f.member
+		if f.member = slices.Contains(s.committed, f.id); was && !f.member {
+			f.caughtUp = time.Time{}
+		}
 		f.holds = f.member || slices.Contains(s.pending, f.id)
 	}
 }

@@ -45,7 +45,9 @@ type Dir struct {
 	lock io.Closer
 
 	offline   atomic.Pointer[error]
-	fullUntil atomic.Int64 // nanoseconds since Set.start; 0: not full
+	fullUntil atomic.Int64 // appends are refused, in nanoseconds since Set.start; 0: they are not
+	full      atomic.Bool  // see Full
+	refusedAt atomic.Int64 // when something found no space last, in nanoseconds since Set.start
 	changed   atomic.Bool  // an offset moved since the last checkpoint
 	reserved  atomic.Bool  // the reserve file is there
 
@@ -82,9 +84,7 @@ func (d *Dir) Failed(op string, err error) {
 	switch {
 	case err == nil:
 	case vfs.IsNoSpace(err):
-		if d.fullUntil.Swap(int64(d.set.sinceStart()+fullPause)) == 0 {
-			d.set.log.Error("log directory is full: appends are refused until there is space", "dir", d.Path, "op", op, "err", err)
-		}
+		d.noSpace(op, err)
 	case isHandleLimit(err):
 		d.set.handleLimit.Add(1)
 		d.set.log.Error("out of file handles: raise the open-file limit", "dir", d.Path, "op", op, "err", err)
@@ -127,6 +127,9 @@ func (d *Dir) takeOffline(op string, cause error) {
 		return
 	}
 	d.set.offlineDirs.Add(1)
+	if d.full.Swap(false) { // that is not what it is out of use for
+		d.set.fullDirs.Add(-1)
+	}
 	d.set.log.Error("log directory goes offline; its partitions answer KAFKA_STORAGE_ERROR until a restart", "dir", d.Path, "op", op, "err", cause)
 	for _, r := range append(d.Replicas(), d.Futures()...) {
 		r.DirectoryFailed()

@@ -30,6 +30,7 @@
 //   - The clean-shutdown mark is removed, durably, before any log is opened. It comes
 //     back after the checkpoints of an orderly stop, in which every log was closed
 //     and synced; never over a log that nobody recovered.
+//   - A full directory is not offline, and is full no longer by itself (Dir.Full).
 //   - Data without the id of their topic are nobody's (Owner).
 //   - Every waiter of the group commit is answered exactly once, after an
 //     fdatasync that began after its append, or with an error.

@@ -35,6 +35,9 @@ type Options struct {
 	SyncsPerDir        int           // fdatasyncs at once; 0: 4
 	// OnOffline is told when a directory went offline; it must not block.
 	OnOffline func(*Dir)
+	// OnFull is told when a directory became full, and from time to time while it is;
+	// OnRoom when it is so no longer. They must not block. See Dir.Full.
+	OnFull, OnRoom func(*Dir)
 }
 
 // Set is the broker's log directories. It is safe for concurrent use.
@@ -46,6 +49,8 @@ type Set struct {
 	interval  time.Duration
 	reserve   int64
 	onOffline func(*Dir)
+	onFull    func(*Dir)
+	onRoom    func(*Dir)
 	dirs      []*Dir
 	found     map[kafka.TopicPartition]*Dir
 	twins     map[kafka.TopicPartition][]*Dir // found in more than one directory
@@ -56,6 +61,7 @@ type Set struct {
 	Recovery Recovery
 
 	offlineDirs *metrics.Gauge
+	fullDirs    *metrics.Gauge
 	handleLimit *metrics.Counter
 
 	checkpoint sync.Mutex // one writer of checkpoint files
@@ -122,10 +128,11 @@ func newSet(o Options) *Set {
 	}
 	s := &Set{
 		fs: o.FS, clock: o.Clock, log: o.Log, start: o.Clock.Now(),
-		interval: o.CheckpointInterval, reserve: o.ReserveBytes, onOffline: o.OnOffline,
+		interval: o.CheckpointInterval, reserve: o.ReserveBytes, onOffline: o.OnOffline, onFull: o.OnFull, onRoom: o.OnRoom,
 		found: map[kafka.TopicPartition]*Dir{}, twins: map[kafka.TopicPartition][]*Dir{},
 		preferred:   map[kafka.TopicPartition]*Dir{},
 		offlineDirs: o.Metrics.Gauge("mortise_logdir_offline_dirs", "Log directories that are offline since an I/O error."),
+		fullDirs:    o.Metrics.Gauge("mortise_logdir_full_dirs", "Log directories without room, of which other brokers lead what they can."),
 		handleLimit: o.Metrics.Counter("mortise_logdir_file_handle_errors_total", "Opens that failed because the process has no file handle left."),
 	}
 	if s.interval == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/record"
+	"github.com/mortisemq/mortise/core/vfs"
 )
 
 // FetchState is what a follower fetches with: from where, the epoch of its last record
@@ -94,6 +95,9 @@ func (p *Partition) follow(good []byte, epoch kafka.LeaderEpoch, leaderHW kafka.
 	err = h.log.AppendReplicated(good, clock.Millis(p.parts.Clock.Now()))
 	end := h.log.EndOffset()
 	if end > before {
+		if h.stuck.Load() {
+			h.stuck.Store(false)
+		}
 		p.unseen += int64(len(good))
 		h.dir.Appended()
 		flush = p.flushPolicy(h, c, end) != kafka.NoOffset
@@ -120,6 +124,9 @@ func (p *Partition) followFailed(h *home, err error) error {
 	case errors.Is(err, commitlog.ErrClosed):
 		return ErrStaleRole // deleted, or in another directory by now
 	case errors.Is(err, commitlog.ErrStorage), errors.Is(err, commitlog.ErrCorrupt):
+		if vfs.IsNoSpace(err) {
+			h.stuck.Store(true)
+		}
 		h.failed("append as follower", err)
 		return errStorage
 	case errors.Is(err, commitlog.ErrOffsetOutOfRange), errors.Is(err, commitlog.ErrEpochBack),

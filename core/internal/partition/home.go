@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/internal/logdir"
@@ -20,6 +21,9 @@ type home struct {
 	log     *commitlog.Log // nil: it could not be opened
 	pending logdir.Pending
 	removed sync.Once // when the partition has left
+
+	// stuck says that the last append of a follower found no space.
+	stuck atomic.Bool
 }
 
 // newHome makes a home. Nobody knows it yet.
@@ -36,6 +40,14 @@ func (p *Partition) at() *home { return p.home.Load() }
 // has another home by now, and is to be done there.
 func (p *Partition) left(h *home, err error) bool {
 	return errors.Is(err, commitlog.ErrClosed) && p.at() != h
+}
+
+// Full says that the partition can't be appended to for want of space: it leads in a
+// directory that is full, or follows and found no space for what it fetched last. Who
+// follows and has nothing to append misses nothing.
+func (p *Partition) Full() bool {
+	h := p.at()
+	return h != nil && h.dir != nil && h.dir.Full() && (p.role.Load().Leading || h.stuck.Load())
 }
 
 // flusher is a home as the group commit sees it.
