@@ -40,10 +40,11 @@ func (p *Partition) AppendAsFollower(b []byte, epoch kafka.LeaderEpoch, leaderHW
 		return kafka.NoOffset, errStorage
 	}
 	good, bad := p.sound(b, epoch)
-	if err := p.beginInside(good, epoch); err != nil {
+	known, err := p.beginInside(good, epoch, leaderStart)
+	if err != nil {
 		return p.EndOffset(), err
 	}
-	h, visible, flush, err := p.follow(good, epoch, leaderHW)
+	h, visible, flush, err := p.follow(good, epoch, max(leaderHW, known))
 	if flush {
 		p.flush(h, disk)
 	}
@@ -137,17 +138,24 @@ func (p *Partition) followFailed(h *home, err error) error {
 	return errStorage
 }
 
-// beginInside lets an empty log begin where the first batch does, if that is before its
-// end: the leader's log starts within a batch, because records were deleted.
-func (p *Partition) beginInside(good []byte, epoch kafka.LeaderEpoch) error {
+// beginInside lets a log begin anew where the first batch does, if the end of the log is
+// within that batch: the leader's log starts within it, because records were deleted. The
+// log is empty then, or has another history before its leader's start, after an election
+// of who was not in sync. It returns the high watermark that was known of an empty log,
+// which a new leader may not know yet.
+func (p *Partition) beginInside(good []byte, epoch kafka.LeaderEpoch, leaderStart kafka.Offset) (kafka.Offset, error) {
 	if len(good) == 0 {
-		return nil
+		return kafka.NoOffset, nil
 	}
 	log := p.Log()
 	end := log.EndOffset()
 	first, _, err := record.Next(good)
-	if err != nil || log.StartOffset() != end || first.BaseOffset() >= end || first.LastOffset() < end {
-		return nil
+	if err != nil || first.BaseOffset() >= end || first.LastOffset() < end || log.StartOffset() != end && first.BaseOffset() >= leaderStart {
+		return kafka.NoOffset, nil
 	}
-	return p.TruncateFully(epoch, first.BaseOffset())
+	known := p.HighWatermark()
+	if log.StartOffset() != end {
+		known = kafka.NoOffset // of another history
+	}
+	return known, p.TruncateFully(epoch, first.BaseOffset())
 }

@@ -47,7 +47,7 @@ func (p *Partition) cut(epoch kafka.LeaderEpoch, f func(*commitlog.Log) error) e
 	if err := f(h.log); err != nil {
 		return p.followFailed(h, err)
 	}
-	p.shortened(h)
+	p.cutOff(h, start)
 	if h.log.StartOffset() == start && h.log.RecoveryPoint() == point {
 		return nil
 	}
@@ -58,14 +58,14 @@ func (p *Partition) cut(epoch kafka.LeaderEpoch, f func(*commitlog.Log) error) e
 	return nil
 }
 
-// shortened makes what is known of a log's end fit the log after a truncation.
-func (p *Partition) shortened(h *home) {
+// cutOff makes what is known of a log's ends fit the log after a truncation: the high
+// watermark lies between them, also in a log that begins anew where the leader's does.
+// start is where it began before.
+func (p *Partition) cutOff(h *home, start kafka.Offset) {
 	p.mu.Lock()
 	end := h.log.EndOffset()
-	lost := p.HighWatermark() - end
-	if lost > 0 {
-		p.hw.Store(int64(end))
-	}
+	lost := p.HighWatermark() - max(start, end)
+	p.hw.Store(int64(min(max(p.HighWatermark(), h.log.StartOffset()), end)))
 	p.asked, p.unseen = min(p.asked, end), 0
 	p.mu.Unlock()
 	h.dir.Appended()

@@ -129,6 +129,46 @@ func TestLeaderThatStartsLater(t *testing.T) {
 	c.same()
 }
 
+// TestHighWatermarkIsNotBeforeTheStart: a log that begins anew where its leader's does has
+// nothing before that which is not committed. It may be elected before it has heard more.
+func TestHighWatermarkIsNotBeforeTheStart(t *testing.T) {
+	_, p := following(t, nil)
+	if _, err := p.takeOver(sent(0, 5), 5, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.TruncateFully(5, 40); err != nil {
+		t.Fatal(err)
+	}
+	if p.StartOffset() != 40 || p.HighWatermark() != 40 || p.EndOffset() != 40 {
+		t.Errorf("%d to %d, high watermark %d", p.StartOffset(), p.EndOffset(), p.HighWatermark())
+	}
+	if _, err := p.takeOver(sent(39, 5), 5, 39, 39); err != nil { // it starts within a batch, and a new leader knows less
+		t.Fatal(err)
+	}
+	if p.StartOffset() != 39 || p.HighWatermark() != 40 || p.EndOffset() != 41 {
+		t.Errorf("with the first batch: %d to %d, high watermark %d", p.StartOffset(), p.EndOffset(), p.HighWatermark())
+	}
+}
+
+// TestBeginsAnewWithinABatch: records were deleted up to the middle of a batch of a leader
+// that was not in sync, and the end of a follower's other history lies there. Kafka's
+// follower gives such a partition up.
+func TestBeginsAnewWithinABatch(t *testing.T) {
+	_, p := following(t, nil)
+	if _, err := p.takeOver(sent(0, 4), 5, 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.takeOver(sent(1, 5), 5, 3, 1); !errors.Is(err, ErrBadAnswer) || p.EndOffset() != 2 {
+		t.Fatalf("a batch that overlaps what is here, and nothing is deleted: %v, the end is %d", err, p.EndOffset())
+	}
+	if _, err := p.takeOver(sent(1, 5), 5, 3, 2); err != nil {
+		t.Fatal(err)
+	}
+	if p.StartOffset() != 2 || p.HighWatermark() != 3 || p.EndOffset() != 3 {
+		t.Errorf("%d to %d, high watermark %d", p.StartOffset(), p.EndOffset(), p.HighWatermark())
+	}
+}
+
 // TestStaleTruncationsAreRefused: the role they belong to is over.
 func TestStaleTruncationsAreRefused(t *testing.T) {
 	c, p := following(t, nil)
