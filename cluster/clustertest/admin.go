@@ -37,14 +37,15 @@ func (f *faults) reassign(*node, time.Duration) {
 	}
 	n := f.w.rand.IntN(len(t.Partitions))
 	p := &t.Partitions[n]
-	r := metadata.Reassignment{Topic: t.ID, Partition: int32(n)}
+	var replicas []kafka.BrokerID // none: the move is given up
 	if !p.Reassigning() || !f.w.chance(3) {
-		for _, i := range f.w.rand.Perm(len(f.w.nodes))[:min(len(f.w.nodes), len(p.Replicas)-len(p.Adding))] {
-			r.Replicas = append(r.Replicas, kafka.BrokerID(i))
+		others := f.staying()
+		for _, i := range f.w.rand.Perm(len(others))[:min(len(others), len(p.Replicas)-len(p.Adding))] {
+			replicas = append(replicas, others[i].id)
 		}
 	}
-	f.w.note("reassign %s-%d: %v", t.Name, n, r.Replicas)
-	f.propose(&metadata.AlterReassignments{Changes: []metadata.Reassignment{r}})
+	f.w.note("reassign %s-%d: %v", t.Name, n, replicas)
+	f.assign(meta.PartitionID{Topic: t.ID, Partition: int32(n)}, replicas)
 }
 
 // elect holds elections of preferred leaders, or unclean ones where those are allowed.

@@ -67,16 +67,42 @@ func forgetBrokers(q *metadata.AlterISR) {
 
 // spoil makes the bugs of what the deciders come to: a further image, or the same.
 func (c *control) spoil(old, next *meta.Image) *meta.Image {
-	if c.w.bug != replicatest.EverybodyEligible || next == old {
+	var spoil func(before, t *meta.Topic) *meta.Topic
+	switch {
+	case next == old:
+		return next
+	case c.w.bug == replicatest.EverybodyEligible:
+		spoil = keepEligible
+	case c.w.bug == replicatest.MoveAtOnce:
+		spoil = moveAtOnce
+	case c.w.bug == replicatest.UnregisteredStays && next.BrokerCount() < old.BrokerCount():
+		spoil = func(before, _ *meta.Topic) *meta.Topic { return before }
+	default:
 		return next
 	}
 	e := next.Edit(next.Index + 1)
 	for t := range next.Topics() {
 		if before, ok := old.TopicByID(t.ID); ok && before != t {
-			e.PutTopic(keepEligible(before, t))
+			e.PutTopic(spoil(before, t))
 		}
 	}
 	return e.Image()
+}
+
+// moveAtOnce is a topic whose partitions are where they shall be, if who leads stays.
+func moveAtOnce(_, t *meta.Topic) *meta.Topic {
+	spoiled := &meta.Topic{Name: t.Name, ID: t.ID, Partitions: slices.Clone(t.Partitions)}
+	for n := range spoiled.Partitions {
+		p := &spoiled.Partitions[n]
+		to := target(p)
+		if len(p.Adding) == 0 || !slices.Contains(to, p.Leader) {
+			continue
+		}
+		isr := slices.DeleteFunc(slices.Clone(to), func(id kafka.BrokerID) bool { return !slices.Contains(p.ISR, id) && !slices.Contains(p.Adding, id) })
+		p.Replicas, p.ISR, p.ELR, p.Adding, p.Removing = to, isr, nil, nil, nil
+		p.LeaderEpoch++
+	}
+	return spoiled
 }
 
 // keepEligible is a topic in which nobody who could lead before is without that right.

@@ -19,6 +19,9 @@ var (
 	story = flag.Bool("story", false, "print what happens")
 )
 
+// churnSeeds is how many seeds surely have some of everything.
+const churnSeeds = 200
+
 func model(kafka.BrokerID, uint64) replicatest.Machine { return replicatest.NewModel() }
 
 func disk(kafka.BrokerID, uint64) replicatest.Machine { return replicatest.NewDisk() }
@@ -47,13 +50,17 @@ func run(t *testing.T, count int, machine func(kafka.BrokerID, uint64) replicate
 			for n := next.Add(1); n <= uint64(count); n = next.Add(1) {
 				r := check(t, Options{Seed: *from + n - 1, Machine: machine})
 				mu.Lock()
+				all.Churn.add(r.Churn)
 				all.Acked, all.Seen, all.Faults, all.Images = all.Acked+r.Acked, all.Seen+r.Seen, all.Faults+r.Faults, all.Images+r.Images
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%d seeds: %d batches acknowledged, %d committed, %d faults, %d decisions", count, all.Acked, all.Seen, all.Faults, all.Images)
+	t.Logf("%d seeds: %d batches acknowledged, %d committed, %d faults, %d decisions, %+v", count, all.Acked, all.Seen, all.Faults, all.Images, all.Churn)
+	if c := all.Churn; count >= churnSeeds && min(c.Joined, c.Left, c.Forgotten, c.Votes, c.Deleted, c.Anew) == 0 {
+		t.Errorf("something never happened: %+v", c)
+	}
 }
 
 // check runs one seed.

@@ -20,14 +20,14 @@ const (
 // is linearizable, as raft makes it, but slow at times; it loses its leader, and with
 // it decisions that were under way; and answers get lost.
 type control struct {
-	w      *world
-	voters []int
-	images []*meta.Image // by index; 0 is the empty one
-	leader int           // host; noHost: none
-	began  int           // incarnation of the leader's process
-	term   int
-	sick   time.Duration // since when the leader can't decide; 0: it can
-	slow   time.Duration // added to each decision, as the most
+	w       *world
+	members members
+	images  []*meta.Image // by index; 0 is the empty one
+	leader  int           // host; noHost: none
+	began   int           // incarnation of the leader's process
+	term    int
+	sick    time.Duration // since when the leader can't decide; 0: it can
+	slow    time.Duration // added to each decision, as the most
 
 	open []*proposal // of the present term, in order
 	late bool        // what is appended now is what a bug repeats
@@ -38,13 +38,14 @@ type control struct {
 type proposal struct {
 	term    int
 	command metadata.Command
+	change  func() // of the members, instead of a command
 	decided func(metadata.Result, int)
 }
 
 func newControl(w *world, nodes int) *control {
 	c := &control{w: w, images: []*meta.Image{meta.Empty("")}, leader: noHost}
-	for i := range min(nodes, 3) {
-		c.voters = append(c.voters, i)
+	for i := range nodes {
+		c.members = append(c.members, seat{host: i, votes: i < 3})
 	}
 	return c
 }
@@ -58,23 +59,6 @@ func (c *control) begin() {
 
 // latest is the newest image there is.
 func (c *control) latest() *meta.Image { return c.images[len(c.images)-1] }
-
-// healthy reports whether a host could decide: it runs and reaches a majority.
-func (c *control) healthy(host int) bool {
-	if host == noHost {
-		return false
-	}
-	n := 0
-	for _, v := range c.voters {
-		node := c.w.nodes[v]
-		if node.replicas != nil && !node.paused && c.w.net.reaches(host, v) {
-			n++
-		} else if v == host {
-			return false
-		}
-	}
-	return n > len(c.voters)/2
-}
 
 // watch elects a new leader when the present one can't decide for a while, tells nodes
 // what they missed, and looks at sessions.
@@ -95,17 +79,20 @@ func (c *control) watch() {
 	}
 }
 
-// elect chooses a leader among those who could decide. What the one before had under
-// way is decided or not, in its order.
-func (c *control) elect() {
+// elect chooses a leader among those who could decide, and reports whether there is one.
+// What the one before had under way is decided or not, in its order.
+func (c *control) elect() bool { return c.electBut(noHost) }
+
+// electBut elects anybody but a host.
+func (c *control) electBut(host int) bool {
 	var could []int
-	for _, v := range c.voters {
-		if c.healthy(v) {
-			could = append(could, v)
+	for _, m := range c.members {
+		if m.host != host && c.healthy(m.host) {
+			could = append(could, m.host)
 		}
 	}
 	if len(could) == 0 {
-		return
+		return false
 	}
 	c.term++
 	c.leader, c.sick = could[c.w.rand.IntN(len(could))], 0
@@ -115,8 +102,9 @@ func (c *control) elect() {
 	kept := c.open[:min(len(c.open), c.w.rand.IntN(len(c.open)+1))]
 	c.open = nil
 	for _, p := range kept {
-		c.append(p.command) // nobody is told
+		c.do(p) // nobody is told
 	}
+	return true
 }
 
 // propose asks the leader to decide. done tells the outcome, ok false: it is not
@@ -148,15 +136,20 @@ func (c *control) propose(from int, command metadata.Command, done func(metadata
 	})
 }
 
-// decide has a command agreed on after a while, unless the leader is lost meanwhile.
+// decide has a command agreed on after a while.
 func (c *control) decide(command metadata.Command, decided func(metadata.Result, int)) {
-	p := &proposal{c.term, command, decided}
+	c.ask(&proposal{term: c.term, command: command, decided: decided})
+}
+
+// ask has a proposal agreed on, unless the leader is lost meanwhile.
+func (c *control) ask(p *proposal) *proposal {
 	c.open = append(c.open, p)
 	delay := c.w.between(time.Millisecond, agreeWithin)
 	if c.slow > 0 {
 		delay += c.w.between(0, c.slow)
 	}
 	c.w.after(delay, c.agree)
+	return p
 }
 
 // agree decides what is under way, in its order.
@@ -167,10 +160,19 @@ func (c *control) agree() {
 	open := c.open
 	c.open = nil
 	for _, p := range open {
-		r := c.append(p.command)
+		r := c.do(p)
 		p.decided(r, len(c.images)-1)
 	}
 	c.spread()
+}
+
+// do does what was agreed on.
+func (c *control) do(p *proposal) metadata.Result {
+	if p.change != nil {
+		p.change()
+		return metadata.Result{}
+	}
+	return c.append(p.command)
 }
 
 // append makes the next image. It is one for all nodes: applying is deterministic.
@@ -194,7 +196,7 @@ func (c *control) append(command metadata.Command) metadata.Result {
 func (c *control) spread() {
 	index := len(c.images) - 1
 	for _, n := range c.w.nodes {
-		if n.replicas == nil || n.index >= index {
+		if n.replicas == nil || n.index >= index || !c.members.have(n.host) {
 			continue
 		}
 		inc := n.incarnation

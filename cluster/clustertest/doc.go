@@ -20,10 +20,27 @@
 //   - A high watermark does not go back while a process runs, nor the end of a
 //     partition as a reader sees it.
 //   - An epoch has one leader, the ISR is within the replicas, images only go forward.
-//   - After the last fault everything is in sync again in a bounded time.
+//   - Nobody who is not registered is in an ISR or ELR, leads, or becomes a replica.
+//   - A log starts at most where somebody asked for records to be deleted and at its high
+//     watermark, on a leader never before where it was, and has no hole behind that. So
+//     records are gone that were deleted, and no others.
+//   - After the last fault everything is in sync again in a bounded time: all replicas are
+//     on nodes that are there, the control log has as many voters as it should, and nobody
+//     who left is one of its members.
 //
 // Nodes hear of decisions, and take their roles, at different times, and may miss some:
 // who leads again may never have heard that it did not lead in between.
+//
+// Nodes come and go: new ones join with empty disks and get partitions; others are drained
+// and leave, or die and are given up, and may join again with their old disks or new ones;
+// a broker that lives may be unregistered by mistake. Votes in the control log follow as
+// cluster/controller says. Three to six nodes are there at a time. One leaves only while
+// something of what it has is in sync elsewhere and a majority of the voters stays.
+//
+// Records are deleted by DeleteRecords and by retention, also those that a follower still
+// lacks. What was deleted may be there again after a crash: where a log starts is written
+// down some seconds later, as in Kafka. A replica that begins anew behind what was deleted
+// knows nothing of the producers before: of them, repeats are no fault.
 //
 // Any number of processes may be killed, cut off, paused or slowed down; one replica at
 // a time may lose what was not on its disk, or its disk.

@@ -19,7 +19,7 @@ type duty struct {
 
 func newDuty(c *control) *duty {
 	d := &duty{c: c, node: c.w.nodes[c.leader], term: c.term}
-	d.machine = controller.NewMachine(controller.Config{Self: d.node.id, RebalanceInterval: 7 * time.Second}, d.node.now(), c.latest())
+	d.machine = controller.NewMachine(controller.Config{Self: d.node.id, RebalanceInterval: 7 * time.Second, VoterReplaceAfter: replaceVoterAfter}, d.node.now(), c.latest())
 	return d
 }
 
@@ -46,6 +46,7 @@ func (d *duty) tick() {
 			}
 		}
 		d.machine.Lost(d.node.now(), lost)
+		d.machine.Members(d.node.now(), d.c.list())
 		d.machine.Tick(d.node.now())
 	})
 }
@@ -72,7 +73,9 @@ func (d *duty) begin() {
 		case controller.Ping:
 			d.ping(a)
 		case controller.VoterChange:
-			d.c.w.fail("controller: %v, without members", a)
+			d.c.change(a, func(err error) {
+				d.run(func() { d.machine.Changed(d.node.now(), a, err) })
+			})
 		}
 	}
 }

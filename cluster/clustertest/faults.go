@@ -11,10 +11,12 @@ type faults struct {
 	weights []int         // of kinds, by the seed
 	lurking bool          // see ambush
 	lost    *node         // lost records, and the cluster may not know it yet; nil: nobody
+	leaving *node         // is about to leave, or left and is still a replica; nil: nobody
+	asking  bool          // for a broker to be forgotten
 }
 
 // stopped reports whether a node shall stay down.
-func (f *faults) stopped(n *node) bool { return f.down[n.host] }
+func (f *faults) stopped(n *node) bool { return f.down[n.host] || n.left }
 
 // next makes one fault and comes again.
 func (f *faults) next() {
@@ -25,7 +27,8 @@ func (f *faults) next() {
 		f.pace = f.w.between(300*time.Millisecond, 3*time.Second)
 	}
 	f.w.after(f.w.between(f.pace/4, f.pace), f.next)
-	n := f.w.nodes[f.w.rand.IntN(len(f.w.nodes))]
+	all := f.w.present()
+	n := all[f.w.rand.IntN(len(all))]
 	duration := f.w.between(200*time.Millisecond, 8*time.Second)
 	f.count++
 	f.kinds()[f.choose()](n, duration)
@@ -36,6 +39,7 @@ func (f *faults) kinds() []func(*node, time.Duration) {
 	return []func(*node, time.Duration){
 		f.kill, f.powerCut, f.stop, f.pause, f.cut, f.slow, f.jump, f.fill, f.control,
 		f.topic, f.reassign, f.elect, f.configure, f.late, f.swing, f.lurk,
+		f.join, f.drain, f.bury, f.forget, f.trim, f.retain, f.outrun,
 	}
 }
 

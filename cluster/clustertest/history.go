@@ -28,12 +28,13 @@ type committed struct {
 	name    string
 	batches []record.Batch
 	end     kafka.Offset
-	loose   bool // unclean elections are allowed: records may be lost
+	deleted kafka.Offset // records before it may be gone: somebody asked for that
+	loose   bool         // unclean elections are allowed: records may be lost
 }
 
 // look is how far a process's replica was looked at.
 type look struct {
-	checked, hw kafka.Offset
+	checked, hw, start, end kafka.Offset
 	// doubtful: the power was cut, and the leader has not spoken since. What a follower
 	// had cut off may be back below the high watermark that it had noted later; as in
 	// Kafka, a truncation is not waited for.
@@ -85,7 +86,7 @@ func (h *history) look(n *node) {
 		}
 		l := h.looked[n.host][id]
 		if l == nil {
-			l = &look{hw: s.HighWatermark, doubtful: n.torn}
+			l = &look{hw: s.HighWatermark, start: s.Start, end: s.End, doubtful: n.torn}
 			h.looked[n.host][id] = l
 		}
 		h.replica(n, id, l, s)
@@ -104,12 +105,13 @@ func (h *history) replica(n *node, id meta.PartitionID, l *look, s replicatest.S
 	if l.doubtful && !s.Leading && s.HighWatermark == l.hw {
 		return
 	}
-	if s.HighWatermark < l.hw && !l.doubtful {
+	if s.HighWatermark < l.hw && !l.doubtful && !begins(&s) {
 		h.w.fail("high watermark: %s on node %d goes back from %d to %d", c.name, n.id, l.hw, s.HighWatermark)
 	}
 	if s.HighWatermark > s.End {
 		h.w.fail("high watermark: %s on node %d: %d is beyond the end %d", c.name, n.id, s.HighWatermark, s.End)
 	}
+	h.start(n, c, l, &s)
 	l.hw, l.doubtful = s.HighWatermark, false
 	if s.Leading {
 		at := leadership{id, s.Epoch}
@@ -117,7 +119,7 @@ func (h *history) replica(n *node, id meta.PartitionID, l *look, s replicatest.S
 			h.w.fail("leadership: node %d leads %s in epoch %d, which is node %d's", n.id, c.name, s.Epoch, leader)
 		}
 	}
-	if l.checked >= s.HighWatermark {
+	if l.checked = max(l.checked, s.Start); l.checked >= s.HighWatermark {
 		return
 	}
 	batches, err := n.replicas.Batches(id, l.checked, s.HighWatermark)
@@ -125,14 +127,49 @@ func (h *history) replica(n *node, id meta.PartitionID, l *look, s replicatest.S
 		h.w.fail("read %s on node %d: %v", c.name, n.id, err)
 		return
 	}
-	l.checked = s.HighWatermark
 	before := c.end
 	for _, b := range batches {
+		b := record.Batch(b)
+		if b.BaseOffset() > l.checked {
+			h.w.fail("log: %s on node %d: nothing between offset %d and %d", c.name, n.id, l.checked, b.BaseOffset())
+		}
 		h.see(c, b, int(n.id))
+		l.checked = b.NextOffset()
+	}
+	if l.checked < s.HighWatermark {
+		h.w.fail("log: %s on node %d: nothing between offset %d and the high watermark %d", c.name, n.id, l.checked, s.HighWatermark)
 	}
 	if c.end > before {
 		h.eligible(id)
 	}
+}
+
+// begins reports whether a follower's log has just begun anew, with nothing in it: within
+// the batch in which its leader's log starts it may go back by a part of that.
+func begins(s *replicatest.State) bool { return !s.Leading && s.Start == s.End }
+
+// deleted is that somebody asked for the records before an offset to be deleted.
+func (h *history) deleted(id meta.PartitionID, before kafka.Offset) {
+	c := h.of(id)
+	c.deleted = max(c.deleted, before)
+}
+
+// start checks where a log starts: not behind the high watermark, nor behind what was to
+// be deleted, and on a leader never before where it was. After a crash it may be: it is
+// written down some seconds later, as in Kafka.
+func (h *history) start(n *node, c *committed, l *look, s *replicatest.State) {
+	switch {
+	case s.Start > s.HighWatermark:
+		h.w.fail("log start: %s on node %d starts at %d, the high watermark is %d", c.name, n.id, s.Start, s.HighWatermark)
+	case s.Start > c.deleted:
+		h.w.fail("log start: %s on node %d starts at %d, records are deleted up to %d", c.name, n.id, s.Start, c.deleted)
+	case s.Leading && s.Start < l.start:
+		h.w.fail("log start: %s on its leader %d goes back from %d to %d", c.name, n.id, l.start, s.Start)
+	}
+	if s.Start > l.end {
+		h.w.churn.Anew++
+	}
+	l.start, l.end = s.Start, s.End
 }
 
 // see is a batch below somebody's high watermark.
@@ -189,22 +226,33 @@ func (h *history) final() {
 		}
 		c := h.partitions[id]
 		var first []record.Batch
+		var start kafka.Offset // of first
 		for k, r := range t.Partitions[id.Partition].Replicas {
-			log := h.whole(c, id, h.w.nodes[r])
+			log, at := h.whole(c, id, h.w.nodes[r])
 			if k == 0 {
-				first = log
-			} else if why := differ(first, log); why != "" {
+				first, start = log, at
+			} else if why := differ(startingAt(first, at), startingAt(log, start)); why != "" {
 				h.w.fail("logs: %s on replica %d: %s", c.name, r, why)
 			}
 		}
 		if c.loose {
 			continue
 		}
-		if len(first) < len(c.batches) || !slices.EqualFunc(first[:len(c.batches)], c.batches, func(a, b record.Batch) bool { return bytes.Equal(a, b) }) {
-			h.w.fail("committed: %s: the log of %d batches is not what was committed, %d batches", c.name, len(first), len(c.batches))
+		kept := startingAt(c.batches, start)
+		if len(first) < len(kept) || !slices.EqualFunc(first[:len(kept)], kept, func(a, b record.Batch) bool { return bytes.Equal(a, b) }) {
+			h.w.fail("committed: %s: the log of %d batches from %d is not what was committed, %d batches", c.name, len(first), start, len(kept))
 		}
-		h.sequences(c, first)
+		h.sequences(c)
 	}
+}
+
+// startingAt is what is left of a log that starts at an offset.
+func startingAt(log []record.Batch, start kafka.Offset) []record.Batch {
+	n := 0
+	for n < len(log) && log[n].NextOffset() <= start {
+		n++
+	}
+	return log[n:]
 }
 
 // differ says where a log differs from another one; empty: nowhere.
@@ -221,8 +269,8 @@ func differ(a, b []record.Batch) string {
 	return ""
 }
 
-// whole is a replica's whole log.
-func (h *history) whole(c *committed, id meta.PartitionID, n *node) []record.Batch {
+// whole is a replica's whole log, and where it starts.
+func (h *history) whole(c *committed, id meta.PartitionID, n *node) ([]record.Batch, kafka.Offset) {
 	s, _ := n.state(id)
 	batches, err := n.replicas.Batches(id, s.Start, s.End)
 	if err != nil {
@@ -232,28 +280,34 @@ func (h *history) whole(c *committed, id meta.PartitionID, n *node) []record.Bat
 	for i, b := range batches {
 		all[i] = b
 	}
-	return all
+	return all, s.Start
 }
 
 // sequences checks that no batch of an idempotent producer is there twice, and that
-// each producer's batches follow each other.
-func (h *history) sequences(c *committed, log []record.Batch) {
+// each producer's batches follow each other. What was deleted counts as well; but a
+// replica that began anew behind it knows nothing of its producers, and takes any
+// sequence number, as in Kafka.
+func (h *history) sequences(c *committed) {
 	next, seen := map[kafka.ProducerID]int32{}, map[int64]kafka.Offset{}
-	for _, b := range log {
+	last := map[kafka.ProducerID]kafka.Offset{}
+	for _, b := range c.batches {
 		id := b.ProducerID()
 		if id < 0 {
 			continue
 		}
-		if at, twice := seen[b.BaseTimestamp()]; twice && !h.mayRepeat[b.BaseTimestamp()] {
+		if at, twice := seen[b.BaseTimestamp()]; twice && at >= c.deleted && !h.mayRepeat[b.BaseTimestamp()] {
 			h.w.fail("idempotence: %s: batch %d is at offset %d and again at %d", c.name, b.BaseTimestamp(), at, b.BaseOffset())
 			return
 		}
 		seen[b.BaseTimestamp()] = b.BaseOffset()
 		want, known := next[id]
+		if at := last[id]; known && at < c.deleted {
+			want = b.BaseSequence()
+		}
 		if known && b.BaseSequence() != want || !known && b.BaseSequence() != 0 {
 			h.w.fail("idempotence: %s: producer %d's sequence %d at offset %d, want %d", c.name, id, b.BaseSequence(), b.BaseOffset(), want)
 			return
 		}
-		next[id] = b.LastSequence() + 1
+		next[id], last[id] = b.LastSequence()+1, b.BaseOffset()
 	}
 }

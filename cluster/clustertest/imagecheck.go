@@ -31,6 +31,9 @@ func (c *imageChecker) check(old, next *meta.Image) {
 	if next.Index <= old.Index {
 		c.w.fail("image: the index goes from %d to %d", old.Index, next.Index)
 	}
+	if next.BrokerCount() < old.BrokerCount() {
+		c.forgotten(next)
+	}
 	for t := range next.Topics() {
 		before, _ := old.TopicByID(t.ID)
 		if before == t {
@@ -49,6 +52,20 @@ func (c *imageChecker) check(old, next *meta.Image) {
 	}
 }
 
+// forgotten checks that no partition counts on a broker that the cluster has forgotten.
+func (c *imageChecker) forgotten(img *meta.Image) {
+	for t := range img.Topics() {
+		for n := range t.Partitions {
+			p := &t.Partitions[n]
+			for _, id := range slices.Concat(p.ISR, p.ELR) {
+				if _, known := img.Broker(id); !known {
+					c.w.fail("image: %s-%d: nobody knows broker %d: %+v", t.Name, n, id, p)
+				}
+			}
+		}
+	}
+}
+
 // partition checks one partition that may have changed.
 func (c *imageChecker) partition(img *meta.Image, t *meta.Topic, n int, was *meta.Partition) {
 	p := &t.Partitions[n]
@@ -56,11 +73,20 @@ func (c *imageChecker) partition(img *meta.Image, t *meta.Topic, n int, was *met
 	all := func(of []kafka.BrokerID) bool {
 		return !slices.ContainsFunc(of, func(id kafka.BrokerID) bool { return !slices.Contains(p.Replicas, id) })
 	}
+	known := func(of []kafka.BrokerID) bool {
+		return !slices.ContainsFunc(of, func(id kafka.BrokerID) bool { _, ok := img.Broker(id); return !ok })
+	}
 	switch {
 	case !all(p.ISR):
 		bad("the ISR is not within the replicas")
 	case !all(p.ELR):
 		bad("the ELR is not within the replicas")
+	case !known(p.ISR):
+		bad("an unknown broker is in the ISR")
+	case !known(p.ELR):
+		bad("an unknown broker is in the ELR")
+	case was == nil && !known(p.Replicas), was != nil && !known(slices.DeleteFunc(slices.Clone(p.Adding), func(id kafka.BrokerID) bool { return slices.Contains(was.Replicas, id) })):
+		bad("an unknown broker is a new replica")
 	case slices.ContainsFunc(p.ELR, func(id kafka.BrokerID) bool { return slices.Contains(p.ISR, id) }):
 		bad("a replica is in both ISR and ELR")
 	case p.Leader != kafka.NoBroker && !slices.Contains(p.ISR, p.Leader):

@@ -41,6 +41,7 @@ type node struct {
 	parked      []*parked
 	stopping    bool
 	torn        bool // the power was cut before it started
+	left        bool // for good, unless it joins once more
 
 	behind time.Duration // until then it hears nothing of the control log
 	busy   time.Duration // until then it takes no roles
@@ -93,6 +94,9 @@ func (n *node) hasFailed() bool {
 // unsettled says what is not well here; empty: all is.
 func (n *node) unsettled() string {
 	switch b, known := n.w.control.latest().Broker(n.id); {
+	case n.left && known:
+		return fmt.Sprintf("node %d left, and is in the cluster", n.id)
+	case n.left:
 	case n.replicas == nil:
 		return fmt.Sprintf("node %d does not run", n.id)
 	case !known || b.Fenced || b.Epoch != n.epoch:

@@ -38,9 +38,14 @@ func (n *node) start() {
 func (n *node) register(previous kafka.BrokerEpoch, clean bool) {
 	c := &metadata.RegisterBroker{ID: n.id, CleanShutdown: clean, PreviousEpoch: previous}
 	n.w.control.lie(n, c)
+	n.w.control.join(n, func() { n.enrol(c) })
+}
+
+// enrol registers a member of the control log.
+func (n *node) enrol(c *metadata.RegisterBroker) {
 	n.propose(c, func(r metadata.Result, ok bool) {
 		if !ok || r.BrokerEpoch <= 0 {
-			n.later(retryAfter, func() { n.register(previous, clean) })
+			n.later(retryAfter, func() { n.register(c.PreviousEpoch, c.CleanShutdown) })
 			return
 		}
 		first := n.epoch == 0

@@ -18,8 +18,8 @@ type reader struct {
 // readerAnswer is what a leader says.
 type readerAnswer struct {
 	replicatest.Fetched
-	end     kafka.Offset
-	endCode kafka.ErrorCode
+	start, end         kafka.Offset
+	startCode, endCode kafka.ErrorCode
 }
 
 // step asks the leader once.
@@ -41,6 +41,7 @@ func (r *reader) step() {
 		}
 		var a readerAnswer
 		a.Fetched = leader.replicas.Read(r.id, epoch, r.at)
+		a.start, a.startCode = leader.replicas.Earliest(r.id, epoch)
 		a.end, a.endCode = leader.replicas.Latest(r.id, epoch)
 		reply(a)
 	}, func(answer any, _ bool) {
@@ -54,6 +55,12 @@ func (r *reader) step() {
 // told checks an answer against the history.
 func (r *reader) told(a *readerAnswer) {
 	c := r.w.history.of(r.id)
+	if a.Code == kafka.ErrOffsetOutOfRange && a.startCode == kafka.None && a.start > r.at {
+		if a.start > c.deleted && !c.loose {
+			r.w.fail("readers: %s: nothing before offset %d, and records are deleted up to %d", c.name, a.start, c.deleted)
+		}
+		r.at = a.start // as clients do (auto.offset.reset=earliest)
+	}
 	if a.Code == kafka.None {
 		for _, b := range a.Batches {
 			b := record.Batch(b)

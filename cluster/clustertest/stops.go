@@ -16,13 +16,13 @@ func (f *faults) mayStop(n *node) bool {
 	if n.replicas == nil || n.paused || n.stopping || f.down[n.host] || f.losing() && f.lost != n {
 		return false
 	}
-	down := 0
-	for _, o := range f.w.nodes {
+	down, all := 0, f.w.present()
+	for _, o := range all {
 		if o.replicas == nil {
 			down++
 		}
 	}
-	return down == 0 || down < len(f.w.nodes)-1 && f.w.chance(3)
+	return down == 0 || down < len(all)-1 && f.w.chance(3)
 }
 
 // back starts a node again after a while.
@@ -33,7 +33,7 @@ func (f *faults) back(n *node, after time.Duration) {
 	f.down[n.host] = true
 	f.w.after(after, func() {
 		delete(f.down, n.host)
-		if n.replicas == nil {
+		if n.replicas == nil && !n.left {
 			n.start()
 		}
 	})
@@ -83,7 +83,7 @@ func (f *faults) mayLose(n *node) bool {
 			}
 		}
 	}
-	stopping := slices.ContainsFunc(f.w.nodes, func(o *node) bool { return o.stopping })
+	stopping := slices.ContainsFunc(f.w.present(), func(o *node) bool { return o.stopping })
 	return !stopping && f.allRegistered()
 }
 
@@ -109,7 +109,7 @@ func (f *faults) losing() bool {
 // recovered reports whether the node that lost records is in sync again, or no longer
 // needed: two others are.
 func (f *faults) recovered() bool {
-	if !f.allRegistered() {
+	if f.asking || !f.allRegistered() {
 		return false
 	}
 	for t := range f.w.control.latest().Topics() {
@@ -125,7 +125,7 @@ func (f *faults) recovered() bool {
 
 // allRegistered reports whether the cluster knows the present process of every node.
 func (f *faults) allRegistered() bool {
-	for _, n := range f.w.nodes {
+	for _, n := range f.w.present() {
 		if b, known := f.w.control.latest().Broker(n.id); n.replicas == nil || !known || b.Epoch != n.epoch {
 			return false
 		}

@@ -32,18 +32,16 @@ func (f *faults) delay(n *node, d time.Duration) {
 // leads now does not hear of it: it never learns that it did not lead. The other one
 // has less than the third, and cuts it.
 func (f *faults) swing(_ *node, duration time.Duration) {
-	t, ok := f.w.topics.any()
-	if !ok || f.losing() {
+	id, p := f.anyPartition()
+	if p == nil || f.losing() {
 		return
 	}
-	id := meta.PartitionID{Topic: t.ID, Partition: int32(f.w.rand.IntN(len(t.Partitions)))}
-	p := &t.Partitions[id.Partition]
 	others := slices.DeleteFunc(slices.Clone(p.ISR), func(id kafka.BrokerID) bool { return id == p.Leader })
 	if p.Leader == kafka.NoBroker || p.Reassigning() || len(others) == 0 {
 		return
 	}
 	leader, other := f.w.nodes[p.Leader], f.w.nodes[others[f.w.rand.IntN(len(others))]]
-	leader.note("gives %s-%d to %d and gets it back", t.Name, id.Partition, other.id)
+	leader.note("gives %v to %d and gets it back", id, other.id)
 	begin, hold := f.w.between(100*time.Millisecond, 400*time.Millisecond), 300*time.Millisecond+duration/8
 	link := f.w.net.link(leader.host, other.host)
 	link.slow = 2 * begin
@@ -78,7 +76,7 @@ func (f *faults) prefer(id meta.PartitionID, first kafka.BrokerID) {
 			order = append(order, r)
 		}
 	}
-	f.propose(&metadata.AlterReassignments{Changes: []metadata.Reassignment{{Topic: id.Topic, Partition: id.Partition, Replicas: order}}})
+	f.assign(id, order)
 	f.propose(&metadata.ElectLeaders{Kind: meta.Preferred, Partitions: []metadata.PartitionID{metadata.PartitionID(id)}})
 }
 

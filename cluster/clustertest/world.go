@@ -37,6 +37,21 @@ type Report struct {
 	Seen   int           // batches below a high watermark
 	Faults int
 	Images int
+	Churn  Churn
+}
+
+// Churn counts what happened to nodes and logs.
+type Churn struct {
+	Joined, Left, Forgotten int // nodes: forgotten ones were there
+	Votes                   int // changes of voters and members
+	Deleted                 int // deletions of records that were done
+	Anew                    int // times that a replica began anew behind its end
+}
+
+// add adds what happened elsewhere.
+func (c *Churn) add(o Churn) {
+	c.Joined, c.Left, c.Forgotten = c.Joined+o.Joined, c.Left+o.Left, c.Forgotten+o.Forgotten
+	c.Votes, c.Deleted, c.Anew = c.Votes+o.Votes, c.Deleted+o.Deleted, c.Anew+o.Anew
 }
 
 // world is one simulated cluster with its clients and checkers.
@@ -51,7 +66,8 @@ type world struct {
 		Sum64() uint64
 	}
 
-	nodes   []*node
+	machine func(id kafka.BrokerID, seed uint64) replicatest.Machine
+	nodes   []*node // by host, those that left for good as well
 	control *control
 	image   *imageChecker
 	history *history
@@ -60,6 +76,7 @@ type world struct {
 	clients int // made so far
 	acked   int
 	tokens  int64 // batches made so far
+	churn   Churn
 
 	calm bool // faults are over
 	err  error
@@ -88,12 +105,12 @@ func Run(o Options) Report {
 	if w.err == nil {
 		w.history.final()
 	}
-	return Report{Err: w.err, At: w.now, Hash: w.sum.Sum64(), Acked: w.acked, Seen: w.history.seen, Faults: w.faults.count, Images: len(w.control.images) - 1}
+	return Report{Err: w.err, At: w.now, Hash: w.sum.Sum64(), Acked: w.acked, Seen: w.history.seen, Faults: w.faults.count, Images: len(w.control.images) - 1, Churn: w.churn}
 }
 
 // newWorld makes everything that a seed says; nothing happens yet.
 func newWorld(o *Options) *world {
-	w := &world{loop: &loop{}, rand: rand.New(rand.NewPCG(o.Seed, 0x6d6f7274697365)), bug: o.bug, trace: o.Trace, sum: fnv.New64a()}
+	w := &world{loop: &loop{}, rand: rand.New(rand.NewPCG(o.Seed, 0x6d6f7274697365)), bug: o.bug, trace: o.Trace, sum: fnv.New64a(), machine: o.Machine}
 	w.net = newNetwork(w.loop, w.rand)
 	w.net.up, w.net.run = w.up, w.runOn
 	w.image = newImageChecker(w)
@@ -103,16 +120,32 @@ func newWorld(o *Options) *world {
 		n = 4 + w.rand.IntN(2)
 	}
 	w.control = newControl(w, n)
-	for i := range n {
-		w.addNode(o.Machine(kafka.BrokerID(i), w.rand.Uint64()), i)
+	for range n {
+		w.addNode()
 	}
 	w.faults = &faults{w: w, down: map[int]bool{}}
 	w.topics = newTopics(w)
 	return w
 }
 
-func (w *world) addNode(m replicatest.Machine, i int) {
-	w.nodes = append(w.nodes, &node{w: w, host: i, id: kafka.BrokerID(i), machine: m, image: meta.Empty("")})
+// addNode makes a machine with an empty disk, on which nothing runs yet.
+func (w *world) addNode() *node {
+	host := len(w.nodes)
+	id := kafka.BrokerID(host)
+	n := &node{w: w, host: host, id: id, machine: w.machine(id, w.rand.Uint64()), image: meta.Empty("")}
+	w.nodes = append(w.nodes, n)
+	return n
+}
+
+// present are the nodes that did not leave for good.
+func (w *world) present() []*node {
+	all := make([]*node, 0, len(w.nodes))
+	for _, n := range w.nodes {
+		if !n.left {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // begin starts the nodes, the clients and the faults.
@@ -149,7 +182,7 @@ func (w *world) healAll() {
 	w.note("all faults end")
 	w.net.heal()
 	w.control.slow = 0
-	for _, n := range w.nodes {
+	for _, n := range w.present() {
 		n.skew, n.behind, n.busy = 0, 0, 0
 		n.machine.Fill(false)
 		n.resume()
@@ -207,6 +240,9 @@ func (w *world) unsettled() string {
 			return why
 		}
 	}
+	if why := w.control.unsettled(); why != "" {
+		return why
+	}
 	img := w.control.latest()
 	for t := range img.Topics() {
 		for p := range t.Partitions {
@@ -236,7 +272,9 @@ func (w *world) partitionUnsettled(t *meta.Topic, p int32) string {
 		return fmt.Sprintf("%s: the leader %d is at %+v", name, s.Leader, leader)
 	}
 	for _, r := range s.Replicas {
-		if st, ok := w.nodes[r].state(id); !ok || st.End != leader.End || st.HighWatermark != leader.HighWatermark {
+		// A leader that lost its disk with the note of where its log starts may have more
+		// than the others: that is no fault.
+		if st, ok := w.nodes[r].state(id); !ok || st.End != leader.End || st.HighWatermark != leader.HighWatermark || st.Start < leader.Start {
 			return fmt.Sprintf("%s: replica %d is at %+v, the leader at %+v", name, r, st, leader)
 		}
 	}

@@ -44,6 +44,21 @@ const (
 	// RememberFollowers: a leader that leads again, and did not hear that another led in
 	// between, remembers what its followers had.
 	RememberFollowers
+	// UnregisteredStays: a broker that is unregistered keeps its places in ISR and ELR,
+	// and what it leads.
+	UnregisteredStays
+	// MoveAtOnce: a reassignment is over as soon as it begins, before the new replicas
+	// have caught up.
+	MoveAtOnce
+	// KeepVotes: a voter that is gone for good keeps its vote.
+	KeepVotes
+	// DeleteUncommitted: DeleteRecords goes beyond the high watermark (KIP-107).
+	DeleteUncommitted
+	// IgnoreLogStart: followers do not hear where their leader's log starts (KIP-107).
+	IgnoreLogStart
+	// RestartAtEnd: a follower that lacks what its leader has deleted begins anew at the
+	// end of the leader's log and not at its start.
+	RestartAtEnd
 )
 
 // String is the bug's name in tests.
@@ -51,13 +66,14 @@ func (b Bug) String() string {
 	return [...]string{"none", "skip truncation", "truncate to high watermark", "trust high watermark", "ack before ISR",
 		"join without catching up", "shrink before commit", "ignore min ISR", "ignore ISR epoch",
 		"ignore unclean shutdown", "elect anybody", "ignore duplicates", "stop without sync",
-		"ignore broker epoch", "everybody eligible", "remember followers"}[b]
+		"ignore broker epoch", "everybody eligible", "remember followers", "unregistered stays", "move at once",
+		"keep votes", "delete uncommitted", "ignore log start", "restart at end"}[b]
 }
 
 // Bugs are all of them.
 func Bugs() []Bug {
 	var all []Bug
-	for b := SkipTruncation; b <= RememberFollowers; b++ {
+	for b := SkipTruncation; b <= RestartAtEnd; b++ {
 		all = append(all, b)
 	}
 	return all

@@ -83,6 +83,16 @@ func (p *process) Latest(id meta.PartitionID, epoch kafka.LeaderEpoch) (kafka.Of
 	return found.Offset, code
 }
 
+// Earliest implements Replicas.
+func (p *process) Earliest(id meta.PartitionID, epoch kafka.LeaderEpoch) (kafka.Offset, kafka.ErrorCode) {
+	h := p.find(id)
+	if h == nil {
+		return kafka.NoOffset, kafka.ErrUnknownTopicOrPartition
+	}
+	found, code := h.ListOffset(partition.Earliest, partition.Uncommitted, epoch)
+	return found.Offset, code
+}
+
 // split reads a range as its batches, and releases it.
 func split(r *commitlog.Range) ([][]byte, error) {
 	defer r.Release()

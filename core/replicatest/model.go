@@ -40,6 +40,9 @@ func (m *Model) PowerCut(r *rand.Rand) {
 		if lost := len(log.batches) - log.synced; lost > 0 {
 			log.cut(log.batches[len(log.batches)-1-r.IntN(lost)].BaseOffset())
 		}
+		if r.IntN(2) == 0 {
+			log.forgetTrim()
+		}
 		log.sync()
 	}
 }
@@ -170,7 +173,7 @@ func (p *modelProcess) State(id meta.PartitionID) (State, bool) {
 	if r == nil {
 		return State{}, false
 	}
-	return State{HighWatermark: r.log.hw, End: r.log.end(), Leading: r.leading, Epoch: r.epoch}, true
+	return State{Start: r.log.start, HighWatermark: r.log.hw, End: r.log.end(), Leading: r.leading, Epoch: r.epoch}, true
 }
 
 // Batches implements Replicas.
@@ -199,7 +202,7 @@ func (p *modelProcess) Read(id meta.PartitionID, epoch kafka.LeaderEpoch, from k
 	if code := r.admit(epoch); code != kafka.None {
 		return Fetched{Code: code}
 	}
-	if from > r.log.end() {
+	if from < r.log.start || from > r.log.end() {
 		return Fetched{Code: kafka.ErrOffsetOutOfRange}
 	}
 	return Fetched{HighWatermark: r.log.hw, Batches: r.log.read(from, r.log.hw)}

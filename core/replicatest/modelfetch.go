@@ -28,6 +28,7 @@ type modelPosition struct {
 // modelAnswer is what the leader has of it.
 type modelAnswer struct {
 	code     kafka.ErrorCode
+	start    kafka.Offset
 	hw       kafka.Offset
 	batches  [][]byte
 	diverged bool
@@ -97,17 +98,25 @@ func (p *modelProcess) serve(from kafka.BrokerID, epoch kafka.BrokerEpoch, q *mo
 			return modelAnswer{diverged: true, epoch: e, end: end}
 		}
 	}
-	if q.from > r.log.end() {
-		return modelAnswer{code: kafka.ErrOffsetOutOfRange, end: r.log.end()}
+	start := r.log.start
+	if q.from < start || q.from > r.log.end() {
+		if p.env.Bug == RestartAtEnd {
+			start = r.log.end()
+		}
+		return modelAnswer{code: kafka.ErrOffsetOutOfRange, start: start, end: r.log.end()}
 	}
 	if !again && !r.heard(from, epoch, q.from) {
 		return modelAnswer{code: kafka.ErrNotLeaderOrFollower}
 	}
 	batches := r.log.read(q.from, r.log.end())
-	if p.env.Bug == TrustHighWatermark {
-		return modelAnswer{hw: r.log.end(), batches: batches[:min(len(batches), modelBatches)]}
+	a := modelAnswer{start: start, hw: r.log.hw, batches: batches[:min(len(batches), modelBatches)]}
+	switch p.env.Bug {
+	case TrustHighWatermark:
+		a.hw = r.log.end()
+	case IgnoreLogStart:
+		a.start = 0
 	}
-	return modelAnswer{hw: r.log.hw, batches: batches[:min(len(batches), modelBatches)]}
+	return a
 }
 
 // Answered implements Replicas.
@@ -142,7 +151,11 @@ func (r *modelReplica) take(a *modelAnswer) bool {
 		}
 		return true
 	case a.code == kafka.ErrOffsetOutOfRange:
-		r.log.cut(a.end)
+		if r.log.end() < a.start {
+			r.log.restart(a.start)
+		} else {
+			r.log.cut(a.end)
+		}
 		return true
 	case a.code != kafka.None, r.process.machine.full:
 		return false
@@ -151,5 +164,6 @@ func (r *modelReplica) take(a *modelAnswer) bool {
 		r.log.append(record.Batch(b))
 	}
 	r.log.hw = max(r.log.hw, min(a.hw, r.log.end()))
+	r.log.trim(min(a.start, r.log.hw))
 	return true
 }

@@ -11,6 +11,8 @@ import (
 // modelLog is what a Model's disk has of one partition.
 type modelLog struct {
 	batches []record.Batch
+	base    kafka.Offset // of the first batch, or of the next when there is none
+	start   kafka.Offset // records before it are deleted
 	epochs  []modelEpoch // rising
 	hw      kafka.Offset
 	synced  int // of batches: they survive a power cut
@@ -27,7 +29,7 @@ func (l *modelLog) end() kafka.Offset {
 	if n := len(l.batches); n > 0 {
 		return l.batches[n-1].NextOffset()
 	}
-	return 0
+	return l.base
 }
 
 func (l *modelLog) sync() { l.synced = len(l.batches) }
@@ -42,6 +44,9 @@ func (l *modelLog) lastEpoch() kafka.LeaderEpoch {
 
 // append adds a batch that has its place.
 func (l *modelLog) append(b record.Batch) {
+	if len(l.batches) == 0 {
+		l.base = b.BaseOffset()
+	}
 	l.begin(b.LeaderEpoch(), b.BaseOffset())
 	l.batches = append(l.batches, bytes.Clone(b))
 }
@@ -63,9 +68,10 @@ func (l *modelLog) cut(to kafka.Offset) {
 	for n := len(l.batches); n > 0 && l.batches[n-1].LastOffset() >= to; n-- {
 		l.batches = l.batches[:n-1]
 	}
+	l.base = min(l.base, to)
 	l.synced = min(l.synced, len(l.batches))
 	l.forgetEmptyEpochs()
-	l.hw = min(l.hw, l.end())
+	l.hw, l.start = min(l.hw, l.end()), min(l.start, l.end())
 }
 
 // forgetEmptyEpochs drops the epochs that have no batch: who led in one follows now.
@@ -74,7 +80,8 @@ func (l *modelLog) forgetEmptyEpochs() {
 	l.epochs = slices.DeleteFunc(l.epochs, func(e modelEpoch) bool { return e.start >= end })
 }
 
-// epochEnd is the largest epoch that is at most asked, and where it ends.
+// epochEnd is the largest epoch that is at most asked, and where it ends. One before the
+// first that is known ended where that begins: its records are deleted.
 func (l *modelLog) epochEnd(asked kafka.LeaderEpoch) (kafka.LeaderEpoch, kafka.Offset) {
 	end := l.end()
 	for i := len(l.epochs) - 1; i >= 0; i-- {
@@ -82,6 +89,9 @@ func (l *modelLog) epochEnd(asked kafka.LeaderEpoch) (kafka.LeaderEpoch, kafka.O
 			return l.epochs[i].epoch, end
 		}
 		end = l.epochs[i].start
+	}
+	if len(l.epochs) > 0 && asked >= 0 {
+		return asked, end
 	}
 	return kafka.NoLeaderEpoch, kafka.NoOffset
 }

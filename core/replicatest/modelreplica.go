@@ -140,6 +140,7 @@ func (r *modelReplica) append(b record.Batch, acks int16, done func(Appended)) {
 		switch {
 		case found != nil:
 			base, end = found.BaseOffset(), found.NextOffset()
+		case next == 0 && r.log.base > 0: // what it knew of the producer is deleted
 		case b.BaseSequence() < next:
 			done(Appended{Code: kafka.ErrDuplicateSequenceNumber})
 			return

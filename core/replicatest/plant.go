@@ -109,8 +109,26 @@ func (p *process) plantAsked(h *partition.Partition, q *partition.Fetch) {
 
 // plantServed makes the bugs of what a leader answers.
 func (p *process) plantServed(h *partition.Partition, f *partition.Fetched) {
-	if p.env.Bug == TrustHighWatermark && f.Code == kafka.None {
+	switch {
+	case f.Code != kafka.None:
+	case p.env.Bug == TrustHighWatermark:
 		f.HighWatermark = h.EndOffset()
+	case p.env.Bug == IgnoreLogStart:
+		f.LogStart = 0
+	}
+}
+
+// plantFound makes the bugs of a follower that begins anew.
+func (p *process) plantFound(h *partition.Partition, timestamp int64, found *partition.Found) {
+	if p.env.Bug == RestartAtEnd && timestamp == partition.Earliest {
+		found.Offset = h.EndOffset()
+	}
+}
+
+// plantDeleted makes the bugs of DeleteRecords.
+func (p *process) plantDeleted(h *partition.Partition, before kafka.Offset) {
+	if p.env.Bug == DeleteUncommitted && h.Role().Leading {
+		_ = h.Log().SetStartOffset(min(before, h.EndOffset())) // a failure shows elsewhere
 	}
 }
 

@@ -51,6 +51,14 @@ type Replicas interface {
 	Read(id meta.PartitionID, epoch kafka.LeaderEpoch, from kafka.Offset) Fetched
 	// Latest is ListOffsets for the end.
 	Latest(id meta.PartitionID, epoch kafka.LeaderEpoch) (kafka.Offset, kafka.ErrorCode)
+	// Earliest is ListOffsets for the start.
+	Earliest(id meta.PartitionID, epoch kafka.LeaderEpoch) (kafka.Offset, kafka.ErrorCode)
+	// DeleteRecords moves the log start of a partition that is led here to an offset,
+	// and says where it is then.
+	DeleteRecords(id meta.PartitionID, before kafka.Offset) (kafka.Offset, kafka.ErrorCode)
+	// Retain is a round of retention over what is led here: keep segments stay of each
+	// log, the newest.
+	Retain(keep int)
 
 	// Fetches takes out the requests that followers here want to send now.
 	Fetches() []Request

@@ -104,6 +104,7 @@ func (p *process) offsets(q *kmsg.ListOffsetsRequest) *kmsg.ListOffsetsResponse 
 			if h != nil {
 				var found partition.Found
 				found, code = h.ListOffset(want.Timestamp, partition.Everything, kafka.LeaderEpoch(want.CurrentLeaderEpoch))
+				p.plantFound(h, want.Timestamp, &found)
 				rp.Offset, rp.Timestamp, rp.LeaderEpoch = int64(found.Offset), found.Timestamp, int32(found.Epoch)
 			}
 			rp.ErrorCode = int16(code)
