@@ -51,9 +51,13 @@ func (resident) RSS() (uint64, error) { return 0, plugin.ErrUnsupported }
 // collector a little below.
 const mappedMax = 128 << 20
 
+// filesMax bounds the open files of a process: more than one needs that talks to many
+// others, and little of what the system has.
+const filesMax = 16 << 10
+
 // command is how the entry's binary is started.
 func (h *Host) command(s *Spec, log func([]byte)) (host.Command, error) {
-	c := host.Command{Path: s.Path, Args: s.Args, StartTimeout: launchMax, Stderr: log}
+	c := host.Command{Path: s.Path, Args: s.Args, StartTimeout: launchMax, NoFile: filesMax, Stderr: log}
 	sum, ok := s.digest()
 	if !ok && !h.o.AllowUnverified {
 		return c, fmt.Errorf("%w: no sha256 for %s", ErrRefused, Platform())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -178,6 +179,20 @@ func TestWhatIsRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestProcessesAreBounded looks at what a process is started with.
+func TestProcessesAreBounded(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		w.binary("/v1", plugin.Partitioner, "1.0.0")
+		e := spec(plugin.Partitioner, "/v1")
+		e.MemoryMax = 100 << 20
+		w.must(e)
+		c := w.process(0).command
+		if c.NoFile != filesMax || c.MemoryMax != 2*e.MemoryMax+mappedMax || !slices.Contains(c.Env, "GOMEMLIMIT=83886080") {
+			t.Errorf("%d files, %d bytes, %v", c.NoFile, c.MemoryMax, c.Env)
+		}
+	})
 }
 
 func TestUnverifiedBinariesRunOnlyIfAllowed(t *testing.T) {

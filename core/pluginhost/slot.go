@@ -34,6 +34,7 @@ type slot struct {
 	sample atomic.Pointer[[]int32]
 	rules  atomic.Pointer[ruleSet] // of the store; nil: not given yet; changed under mu
 	recent recent
+	news   newsPace
 
 	orders  chan func()   // for the supervisor
 	wake    chan struct{} // its timer, and callers that saw something

@@ -57,7 +57,7 @@ func (w *watch) once(ctx context.Context, s *slot) error {
 			return err
 		}
 	}
-	err := w.follow(ctx, g)
+	err := w.follow(ctx, s, g)
 	if errors.Is(err, plugin.ErrGone) && ctx.Err() == nil {
 		return w.next(ctx, s, changed, err)
 	}
@@ -92,18 +92,23 @@ func (w *watch) wait(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-// follow sends what the generation tells until it is over.
-func (w *watch) follow(ctx context.Context, g *generation) error {
+// follow sends what the generation tells until it is over, as fast as news may come.
+func (w *watch) follow(ctx context.Context, s *slot, g *generation) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events, done := make(chan auth.Event), make(chan error, 1)
 	go func() { done <- g.tell(inner, events) }()
 	first := time.NewTimer(watchGrace)
 	defer first.Stop()
+	next := time.NewTimer(watchGrace) // when news are taken again
+	next.Stop()
+	defer next.Stop()
 	var last *uint64
-	for {
+	for open := events; ; {
 		select {
-		case e := <-events:
+		case <-next.C:
+			open = events
+		case e := <-open:
 			first.Stop()
 			if last != nil && e.Epoch < *last {
 				return fmt.Errorf("%w: policy epoch %d after %d", ErrBadAnswer, e.Epoch, *last)
@@ -114,6 +119,10 @@ func (w *watch) follow(ctx context.Context, g *generation) error {
 			last = &e.Epoch
 			if err := w.send(auth.Event{Epoch: w.epoch, Rules: e.Rules}); err != nil {
 				return err
+			}
+			if wait := s.news.told(s.host.o.Clock.Now(), &e); wait > 0 {
+				open = nil
+				next.Reset(wait)
 			}
 		case <-g.over:
 			return nil

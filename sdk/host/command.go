@@ -28,11 +28,11 @@ type Command struct {
 
 	// MemoryMax bounds the memory (bytes) that the process may write to; 0: no limit.
 	MemoryMax uint64
-	// NoFile bounds its open files; 0: as the broker's.
+	// NoFile bounds its open files (Linux); 0: as the broker's.
 	NoFile uint64
 	// RunAs is the user it runs as; nil: the broker's. Only a privileged broker may
 	// choose. That user must be able to pass through RunDir and, without a digest, to
-	// reach Path. Limits of its processes also need CAP_SYS_RESOURCE.
+	// reach Path. MemoryMax then needs CAP_SYS_RESOURCE, and NoFile counts only with it.
 	RunAs *User
 
 	// Stderr gets each line of the process's standard error and, after the handshake,

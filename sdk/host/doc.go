@@ -12,6 +12,7 @@
 //
 //   - Lines on standard error never reach its parser, which panics over JSON that it
 //     does not expect. They are cut, cleaned, and given to Command.Stderr.
+//   - Its output is read at 32 MiB a second at most. A plugin that writes more waits.
 //   - It sees one line of standard output, the handshake, after package handshake has
 //     checked it. The rest is read too, or the plugin would block.
 //   - Its Kill and Ping have no deadline. Health has; Stop asks the process to end by
@@ -25,8 +26,9 @@
 // standard input; a process group; no_new_privs; no core dumps; limits of memory and
 // open files; another user if asked. With a digest, the bytes that were hashed are what
 // runs: the open file itself, or of a script a private copy, so such a script must be
-// one file. Connections are TLS 1.3 with a certificate on each side that was made for
-// this one start.
+// one file. Nothing bounds what it writes to its directory but the file system of
+// RunDir. Connections are TLS 1.3 with a certificate on each side that was made for this
+// one start.
 //
 // When a process ends, however it does, its process group is killed before its number
 // is free again. When the broker is killed, the kernel kills the process (Linux), a
@@ -43,6 +45,6 @@
 //     15 goroutines.
 //   - Command.Stderr must return soon: while it runs, the plugin's writes wait.
 //
-// Lock order: remote.mu, process.mu, process.stderrLock: none is held while another is
+// Lock order: remote.mu, process.mu, process.stderrLock, pace.mu: none is held while another is
 // taken, nor while anything is waited for; Command.Stderr runs under stderrLock.
 package host

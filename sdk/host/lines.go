@@ -13,8 +13,8 @@ import (
 // line's end is dropped.
 const MaxLineBytes = 16 << 10
 
-// eachLine calls f with each line of r, cut after MaxLineBytes, until r ends. It never
-// stops reading before: a process whose pipe is full would hang.
+// eachLine calls f with each line of r, cut after MaxLineBytes, until r ends. It does not
+// stop reading before: a process whose pipe stays full would hang.
 func eachLine(r io.Reader, f func(line []byte)) {
 	buffered := bufio.NewReaderSize(r, MaxLineBytes)
 	rest := false // what comes next belongs to a line that was cut

@@ -21,7 +21,7 @@ const tailBytes = 2 << 10
 // readOutput checks the first line, hands it to go-plugin, and reads the rest.
 func (r *process) readOutput(out io.Reader) {
 	first := true
-	eachLine(out, func(line []byte) {
+	eachLine(pacedReader{out, r.pace}, func(line []byte) {
 		if !first {
 			r.log(line)
 			return
@@ -43,6 +43,9 @@ func (r *process) readOutput(out io.Reader) {
 	})
 }
 
+// readLogs reads standard error.
+func (r *process) readLogs(logs io.Reader) { eachLine(pacedReader{logs, r.pace}, r.log) }
+
 // isSocket says whether the path is a socket, not a link to one.
 func isSocket(path string) error {
 	info, err := os.Lstat(path)
@@ -54,6 +57,7 @@ func isSocket(path string) error {
 
 // log hands one line of output over.
 func (r *process) log(line []byte) {
+	r.pace.spend(lineCost)
 	line = clean(line)
 	r.mu.Lock()
 	if r.socket == "" && r.tail.Len()+len(line) < tailBytes {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -257,6 +258,15 @@ func TestConfined(t *testing.T) {
 	}
 	if got := askProcess(t, p, "status NoNewPrivs"); !strings.HasSuffix(got, "1") {
 		t.Errorf("%q, want 1", got)
+	}
+	// A limit that is lower already is not raised, which few may do.
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {
+		t.Fatal(err)
+	}
+	c.NoFile = own.Max + 1
+	if limits, want := askProcess(t, launch(t, c), "limits"), fmt.Sprintf(" %d 0", own.Max); !strings.HasSuffix(limits, want) {
+		t.Errorf("limits %s, want those of the host: %s", limits, want)
 	}
 }
 

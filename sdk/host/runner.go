@@ -40,6 +40,7 @@ type process struct {
 	stdout, stderr   *io.PipeReader // what go-plugin reads
 	line, lineOfLogs *io.PipeWriter // their other ends
 
+	pace   *pace         // of those who read its output
 	exited chan struct{} // closed when nothing of it is left
 	wait   error         // why it ended; set before exited is closed
 
@@ -56,7 +57,7 @@ type process struct {
 }
 
 func newProcess(c Command, p *program, base string) *process {
-	r := &process{command: c, program: p, base: base, exited: make(chan struct{})}
+	r := &process{command: c, program: p, base: base, pace: newPace(), exited: make(chan struct{})}
 	r.stdout, r.line = io.Pipe()
 	r.stderr, r.lineOfLogs = io.Pipe()
 	return r
@@ -147,10 +148,11 @@ func (r *process) own(started chan<- error, out, logs *os.File) {
 	guard := startGuard(r.cmd.Process.Pid)
 	var readers sync.WaitGroup
 	readers.Go(func() { r.readOutput(out) })
-	readers.Go(func() { eachLine(logs, r.log) })
+	readers.Go(func() { r.readLogs(logs) })
 	started <- err
 
 	r.wait = r.reap()
+	r.pace.end()
 	guard.release()
 	r.line.Close() // go-plugin reads no more, or a reader would wait for it
 	r.lineOfLogs.Close()

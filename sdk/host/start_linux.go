@@ -37,23 +37,29 @@ func isolate(cmd *exec.Cmd, c Command) error {
 // never uses, so RLIMIT_AS would refuse healthy ones. No core dumps: they hold secrets.
 //
 // Limits of another user's process need CAP_SYS_RESOURCE. Without it a start that
-// asks for them fails; core dumps are then left to the system.
+// asks for one of memory fails; core dumps and open files are then left to the system.
 func limit(pid int, c Command) error {
 	err := setLimit(pid, unix.RLIMIT_CORE, 0)
+	if err == nil && c.NoFile > 0 {
+		err = setLimit(pid, unix.RLIMIT_NOFILE, c.NoFile)
+	}
 	if errors.Is(err, unix.EPERM) && c.RunAs != nil {
 		err = nil
 	}
 	if err == nil && c.MemoryMax > 0 {
 		err = setLimit(pid, unix.RLIMIT_DATA, c.MemoryMax)
 	}
-	if err == nil && c.NoFile > 0 {
-		err = setLimit(pid, unix.RLIMIT_NOFILE, c.NoFile)
-	}
 	return err
 }
 
+// setLimit lowers a limit; one that is lower already stays.
 func setLimit(pid, resource int, most uint64) error {
-	err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil)
+	var now unix.Rlimit
+	err := unix.Prlimit(pid, resource, nil, &now)
+	if err == nil {
+		most = min(most, now.Max)
+		err = unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil)
+	}
 	if err == nil || errors.Is(err, unix.ESRCH) { // gone: reap says so
 		return nil
 	}

@@ -22,10 +22,10 @@ func isolate(cmd *exec.Cmd, c Command) error {
 	return nil
 }
 
-// limit can't be kept here, and a limit that is not kept is worse than none.
+// limit can't be kept here, and a limit of memory that is not kept is worse than none.
 func limit(_ int, c Command) error {
-	if c.MemoryMax > 0 || c.NoFile > 0 {
-		return errors.New("limits of plugins are only on Linux")
+	if c.MemoryMax > 0 {
+		return errors.New("limits of the memory of plugins are only on Linux")
 	}
 	return nil
 }

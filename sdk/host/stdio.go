@@ -39,7 +39,7 @@ func (p *Process) drainStdio(conn *grpc.ClientConn) {
 		if stream.RecvMsg(&m) != nil {
 			return
 		}
-		eachLine(bytes.NewReader(printed(m.ProtoReflect().GetUnknown())), p.run.log)
+		eachLine(pacedReader{bytes.NewReader(printed(m.ProtoReflect().GetUnknown())), p.run.pace}, p.run.log)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/grpc"
+
 	"github.com/mortisemq/mortise/sdk/auth"
 	"github.com/mortisemq/mortise/sdk/internal/pluginpb"
 	"github.com/mortisemq/mortise/sdk/plugin"
@@ -35,7 +37,7 @@ func (a *authenticatorClient) VerifyPassword(ctx context.Context, p *auth.Peer, 
 	}
 	answer, err := ask(ctx, callTimeout, a.services.VerifyPassword, &pluginpb.VerifyPasswordRequest{
 		Meta: a.c.meta(a.id), Peer: peerMessage(p), User: user, Password: password,
-	})
+	}, grpc.MaxCallRecvMsgSize(maxResultBytes))
 	if err != nil {
 		return auth.Result{}, err
 	}
@@ -52,7 +54,7 @@ func (a *authenticatorClient) ScramCredential(ctx context.Context, p *auth.Peer,
 	}
 	answer, err := ask(ctx, callTimeout, a.services.ScramCredential, &pluginpb.ScramCredentialRequest{
 		Meta: a.c.meta(a.id), Peer: peerMessage(p), User: user,
-	})
+	}, grpc.MaxCallRecvMsgSize(maxResultBytes))
 	if err != nil {
 		return auth.ScramCredential{}, err
 	}
@@ -69,7 +71,7 @@ func (a *authenticatorClient) ValidateToken(ctx context.Context, p *auth.Peer, t
 	}
 	answer, err := ask(ctx, callTimeout, a.services.ValidateToken, &pluginpb.ValidateTokenRequest{
 		Meta: a.c.meta(a.id), Peer: peerMessage(p), Token: token,
-	})
+	}, grpc.MaxCallRecvMsgSize(maxResultBytes))
 	if err != nil {
 		return auth.Result{}, err
 	}
@@ -86,7 +88,7 @@ func (a *authenticatorClient) MapCertificate(ctx context.Context, p *auth.Peer, 
 	}
 	answer, err := ask(ctx, callTimeout, a.services.MapCertificate, &pluginpb.MapCertificateRequest{
 		Meta: a.c.meta(a.id), Peer: peerMessage(p), Chain: chain,
-	})
+	}, grpc.MaxCallRecvMsgSize(maxResultBytes))
 	if err != nil {
 		return auth.Result{}, err
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/grpc"
+
 	"github.com/mortisemq/mortise/sdk/auth"
 	"github.com/mortisemq/mortise/sdk/internal/pluginpb"
 	"github.com/mortisemq/mortise/sdk/plugin"
@@ -37,7 +39,7 @@ func (a *authorizerClient) Authorize(ctx context.Context, c *auth.Client, action
 	}
 	answer, err := ask(ctx, callTimeout, a.services.Authorize, &pluginpb.AuthorizeRequest{
 		Meta: a.c.meta(a.id), Client: a.client(c), Actions: actionMessages(actions),
-	})
+	}, grpc.MaxCallRecvMsgSize(maxPlacesBytes))
 	if err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func (a *authorizerClient) Authorize(ctx context.Context, c *auth.Client, action
 func (a *authorizerClient) AuthorizeByResourceType(ctx context.Context, c *auth.Client, op auth.Operation, t auth.ResourceType) (auth.Decision, error) {
 	answer, err := ask(ctx, callTimeout, a.services.AuthorizeByResourceType, &pluginpb.AuthorizeByResourceTypeRequest{
 		Meta: a.c.meta(a.id), Client: a.client(c), Operation: int32(op), Resource: int32(t),
-	})
+	}, grpc.MaxCallRecvMsgSize(maxPlacesBytes))
 	if err != nil {
 		return auth.Decision{}, err
 	}

@@ -33,6 +33,7 @@ func DialOptions() []grpc.DialOption {
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(MaxMessageBytes),
 			grpc.MaxCallSendMsgSize(MaxMessageBytes)),
+		grpc.WithMaxHeaderListSize(maxHeaderBytes),
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 	}
@@ -44,10 +45,10 @@ func (c *Client) meta(instance string) *pluginpb.CallMeta {
 }
 
 // ask makes one call, within limit if the caller set no deadline.
-func ask[Q, A any](ctx context.Context, limit time.Duration, method func(context.Context, *Q, ...grpc.CallOption) (*A, error), q *Q) (*A, error) {
+func ask[Q, A any](ctx context.Context, limit time.Duration, method func(context.Context, *Q, ...grpc.CallOption) (*A, error), q *Q, o ...grpc.CallOption) (*A, error) {
 	ctx, cancel := bounded(ctx, limit)
 	defer cancel()
-	a, err := method(ctx, q)
+	a, err := method(ctx, q, o...)
 	if err != nil {
 		return nil, ErrorOf(ctx, err)
 	}

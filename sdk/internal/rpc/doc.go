@@ -12,7 +12,8 @@
 //     one that breaks the contract is a plugin.ErrBadAnswer as a whole. The answering
 //     side checks every question the same way before a plugin's code sees it.
 //   - No number in a message sizes an allocation: what is made is bounded by the
-//     bytes that arrived, and those by MaxMessageBytes.
+//     bytes that arrived, and those by MaxMessageBytes, or by less where many answers
+//     may arrive at once.
 //   - A panic in a plugin's method ends the call, not the process.
 //   - Every call has a deadline; a caller that sets none gets the method's.
 //   - What a plugin did not name as a feature is not asked for and not told: hosts,

@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 
+	"google.golang.org/grpc"
+
 	"github.com/mortisemq/mortise/sdk/internal/pluginpb"
 	"github.com/mortisemq/mortise/sdk/partitioner"
 )
@@ -28,7 +30,7 @@ func (p *partitionerClient) Assign(ctx context.Context, r *partitioner.Request, 
 		return err
 	}
 	q.Meta = p.c.meta(p.id)
-	a, err := ask(ctx, callTimeout, p.services.Assign, q)
+	a, err := ask(ctx, callTimeout, p.services.Assign, q, grpc.MaxCallRecvMsgSize(maxPlacesBytes))
 	if err != nil {
 		return err
 	}

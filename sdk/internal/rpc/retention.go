@@ -6,6 +6,8 @@ import (
 	"math"
 	"unicode/utf8"
 
+	"google.golang.org/grpc"
+
 	"github.com/mortisemq/mortise/sdk/internal/pluginpb"
 	"github.com/mortisemq/mortise/sdk/plugin"
 	"github.com/mortisemq/mortise/sdk/storage"
@@ -33,7 +35,7 @@ func (r *retentionClient) Decide(ctx context.Context, logs []storage.LogFacts) (
 	if err != nil {
 		return nil, err
 	}
-	a, err := ask(ctx, callTimeout, r.services.Decide, q)
+	a, err := ask(ctx, callTimeout, r.services.Decide, q, grpc.MaxCallRecvMsgSize(maxVerdictsBytes))
 	if err != nil {
 		return nil, err
 	}
