@@ -2,6 +2,7 @@ package broker
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -87,6 +88,11 @@ func (p *plugins) List() admin.PluginList {
 
 // Logs implements admin.Plugins.
 func (p *plugins) Logs(name string) ([]pluginhost.Line, error) { return p.host.Logs(name) }
+
+// Metrics implements admin.Plugins.
+func (p *plugins) Metrics(ctx context.Context, name string) ([]byte, error) {
+	return p.host.Metrics(ctx, name)
+}
 
 // use is a place that names a plugin.
 type use struct {

@@ -18,7 +18,8 @@
 //	POST /v1/cluster/drain, POST /v1/cluster/undrain
 //	                  takes a node out of service, and back (guard.go says who may)
 //	GET /v1/plugins   every plugin with its state, and what is compiled in; also
-//	                  /v1/plugins/NAME and /v1/plugins/NAME/logs
+//	                  /v1/plugins/NAME, /v1/plugins/NAME/logs and
+//	                  /v1/plugins/NAME/metrics, the plugin's own
 //	POST /v1/plugins/NAME/ACTION
 //	                  changes the catalogue of plugins (guard.go says who may)
 //	GET /debug/pprof/ profiles, only when Options.Profiling is on

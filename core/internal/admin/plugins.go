@@ -17,6 +17,8 @@ type Plugins interface {
 	List() PluginList
 	// Logs are the last lines that a plugin wrote; ErrNotFound.
 	Logs(name string) ([]pluginhost.Line, error)
+	// Metrics are those that a plugin tells of itself: pluginhost.Host.Metrics.
+	Metrics(ctx context.Context, name string) ([]byte, error)
 	// Change makes a change and waits, for a bounded time, for what comes of it here.
 	// An error says that nothing was changed: ErrNotFound, ErrConflict, ErrInvalid,
 	// ErrUndecided.
@@ -173,6 +175,30 @@ func (s *Server) pluginLogs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.reply(w, http.StatusOK, map[string][]pluginhost.Line{"lines": append([]pluginhost.Line{}, lines...)})
+}
+
+// pluginMetrics answers /v1/plugins/NAME/metrics. They are not part of /metrics: a plugin
+// may take its time, and say what others say.
+func (s *Server) pluginMetrics(w http.ResponseWriter, r *http.Request) {
+	p := s.plugins(w)
+	if p == nil {
+		return
+	}
+	name := r.PathValue("name")
+	text, err := p.Metrics(r.Context(), name)
+	switch {
+	case errors.Is(err, pluginhost.ErrNotFound):
+		s.fail(w, http.StatusNotFound, "no plugin "+quotable(name)+" runs on this broker")
+	case errors.Is(err, plugin.ErrUnsupported):
+		s.fail(w, http.StatusNotFound, "plugin "+quotable(name)+" has no metrics of its own")
+	case err != nil:
+		s.fail(w, http.StatusServiceUnavailable, err.Error())
+	default:
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Write(text) //nolint:errcheck // a peer that went away is its own business
+	}
 }
 
 // pluginChange answers POST /v1/plugins/NAME/ACTION.

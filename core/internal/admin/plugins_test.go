@@ -41,6 +41,18 @@ func (d *desk) Logs(name string) ([]pluginhost.Line, error) {
 	return []pluginhost.Line{{Generation: 3, Text: "hello"}}, nil
 }
 
+func (d *desk) Metrics(_ context.Context, name string) ([]byte, error) {
+	switch name {
+	case "users":
+		return []byte("logins_total 7\n"), nil
+	case "bare":
+		return nil, plugin.ErrUnsupported
+	case "down":
+		return nil, pluginhost.ErrUnavailable
+	}
+	return nil, pluginhost.ErrNotFound
+}
+
 func (d *desk) Change(_ context.Context, name string, action PluginAction, ask PluginAsk) (PluginOutcome, error) {
 	if d.enter != nil {
 		d.enter <- struct{}{}
@@ -90,6 +102,7 @@ func TestPluginPages(t *testing.T) {
 	url := serve(t, withDesk(&desk{}))
 	for path, want := range map[string]string{
 		"/v1/plugins": `"token_file": "/data/admin.token"`, "/v1/plugins/users": `"used_by": [`, "/v1/plugins/users/logs": `"text": "hello"`,
+		"/v1/plugins/users/metrics": "logins_total 7\n",
 	} {
 		status, body := get(t, url+path)
 		if status != http.StatusOK || !strings.Contains(body, want) {
@@ -104,10 +117,13 @@ func TestPluginPages(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &one); err != nil || one.Name != "users" || one.Changed != 7 || !one.Serves() || one.Entry.Env["KEY"] != masked {
 		t.Errorf("%v in %s", err, body)
 	}
-	for _, path := range []string{"/v1/plugins/nosuch", "/v1/plugins/nosuch/logs", "/v1/plugins/users/nosuch", "/v1/plugins/" + strings.Repeat("x", 4000)} {
+	for _, path := range []string{"/v1/plugins/nosuch", "/v1/plugins/nosuch/logs", "/v1/plugins/nosuch/metrics", "/v1/plugins/bare/metrics", "/v1/plugins/users/nosuch", "/v1/plugins/" + strings.Repeat("x", 4000)} {
 		if status, body := get(t, url+path); status != http.StatusNotFound && status != http.StatusMethodNotAllowed || len(body) > 1000 {
 			t.Errorf("%.40s: %d, %d bytes", path, status, len(body))
 		}
+	}
+	if status, body := get(t, url+"/v1/plugins/down/metrics"); status != http.StatusServiceUnavailable || !strings.Contains(body, pluginhost.ErrUnavailable.Error()) {
+		t.Errorf("metrics of one that is down: %d %s", status, body)
 	}
 	early := serve(t, Options{Plugins: func() Plugins { return nil }, Token: token})
 	if status, body := get(t, early+"/v1/plugins"); status != http.StatusServiceUnavailable || !strings.Contains(body, "/readyz") {

@@ -142,6 +142,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/plugins", s.pluginList)
 	mux.HandleFunc("GET /v1/plugins/{name}", s.pluginOne)
 	mux.HandleFunc("GET /v1/plugins/{name}/logs", s.pluginLogs)
+	mux.HandleFunc("GET /v1/plugins/{name}/metrics", s.pluginMetrics)
 	mux.HandleFunc("POST /v1/plugins/{name}/{action}", s.pluginChange)
 	if s.options.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
