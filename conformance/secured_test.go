@@ -2,8 +2,13 @@ package conformance_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/mortisemq/mortise/conformance/transcript"
 	"github.com/mortisemq/mortise/core/broker"
@@ -25,6 +30,39 @@ func (transcriptUsers) VerifyPassword(_ context.Context, p *auth.Peer, user stri
 		}
 	}
 	return auth.Result{Nonce: p.Nonce}, nil
+}
+
+// TestEveryKeyMeetsAccessRules: no key that a broker answers is missing in the secured
+// transcripts, which tell what Kafka asks its authorizer for each.
+func TestEveryKeyMeetsAccessRules(t *testing.T) {
+	paths, err := filepath.Glob("testdata/secured/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := map[string]bool{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if words := strings.Fields(line); len(words) > 1 && words[0] == ">" {
+				played[words[1]] = true
+			}
+		}
+	}
+	// Kafka lets everybody who has logged in ask these.
+	played[kmsg.GetTelemetrySubscriptions.Name()], played[kmsg.PushTelemetry.Name()] = true, true
+	b := brokertest.Start(t, brokertest.Options{Loopback: true, ClientTelemetry: true})
+	r, err := kmsg.NewPtrApiVersionsRequest().RequestWith(t.Context(), b.Client())
+	if err != nil || len(r.ApiKeys) == 0 {
+		t.Fatal(err, r)
+	}
+	for _, k := range r.ApiKeys {
+		if name := kmsg.NameForKey(k.ApiKey); !played[name] {
+			t.Errorf("no secured transcript asks %s (%d)", name, k.ApiKey)
+		}
+	}
 }
 
 // TestSecuredTranscripts plays conversations with a Kafka 4.4 that has logins and

@@ -2,6 +2,7 @@ package pluginload_test
 
 import (
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -92,20 +93,20 @@ func (w *world) kept(t *testing.T) {
 	})
 }
 
-// usage is what the process holds.
-type usage struct{ goroutines, files, children int }
+// usage is what the process holds; dirs are those of plugins.
+type usage struct{ goroutines, files, children, dirs int }
 
 // more says whether it holds more than o.
 func (u usage) more(o usage) bool {
-	return u.goroutines > o.goroutines || u.files > o.files || u.children > o.children
+	return u.goroutines > o.goroutines || u.files > o.files || u.children > o.children || u.dirs > o.dirs
 }
 
 // now is what it holds now.
-func now(t testing.TB) usage {
-	t.Helper()
+func (w *world) now() usage {
+	w.t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skip("no /proc here")
+		w.t.Skip("no /proc here")
 	}
 	children := 0
 	tasks, _ := os.ReadDir("/proc/self/task")
@@ -113,7 +114,11 @@ func now(t testing.TB) usage {
 		text, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
 		children += len(strings.Fields(string(text)))
 	}
-	return usage{runtime.NumGoroutine(), len(files), children}
+	dirs, err := filepath.Glob(filepath.Join(w.runDir(), "*", "*"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return usage{runtime.NumGoroutine(), len(files), children, len(dirs)}
 }
 
 // settled is what the process holds when it holds no more than wanted, or, if that
@@ -123,17 +128,17 @@ func (w *world) settled(wanted usage) usage {
 	limit := time.After(5 * time.Second)
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
-	least := now(w.t)
+	least := w.now()
 	for {
 		select {
 		case <-look.C:
 		case <-limit:
 			return least
 		}
-		u := now(w.t)
+		u := w.now()
 		if wanted != (usage{}) && !u.more(wanted) {
 			return u
 		}
-		least = usage{min(u.goroutines, least.goroutines), min(u.files, least.files), min(u.children, least.children)}
+		least = usage{min(u.goroutines, least.goroutines), min(u.files, least.files), min(u.children, least.children), min(u.dirs, least.dirs)}
 	}
 }
