@@ -41,6 +41,53 @@ func TestFullDiskStopsAppendsOnly(t *testing.T) { // LOG-12
 	}
 }
 
+// A leader whose disk is full follows another one, and must drop what it has alone: that
+// needs no room, or is tried again while the segment is read. Nothing that is cut comes
+// back.
+func TestFullDiskTruncates(t *testing.T) {
+	for _, to := range []kafka.Offset{0, 54, 150, 199, 200} {
+		var s errorfs.Switch
+		b := newBench(t, errorfs.New(vfs.NewMem(), s.Inject), func(o *Options) { o.Config.SegmentBytes, o.Config.IndexIntervalBytes = 4000, 200 })
+		b.fill(100, 40)
+		b.append(plain(1, 10, 5), 7)
+		if _, err := b.log.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		s.On(func(op vfs.Op) bool { return op.Kind == vfs.OpWrite }, unix.ENOSPC)
+		read, err := b.log.Read(max(to-2, 0), ReadOptions{MaxBytes: 1 << 20, Upper: b.log.EndOffset()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.log.Truncate(to); err != nil && (!errors.Is(err, ErrStorage) || !IsTransient(err)) {
+			t.Fatalf("truncate to %d: %v", to, err)
+		}
+		read.Range.Release()
+		if err := b.log.Truncate(to); err != nil || b.log.Failure() != nil {
+			t.Fatalf("truncate to %d: %v, %v", to, err, b.log.Failure())
+		}
+		if got, want := b.log.EndOffset(), to&^1; got != want {
+			t.Fatalf("truncate to %d: end %d, want %d", to, got, want)
+		}
+		batch := plain(2, 77, 1)
+		if _, err := b.log.Append(batch, 7, b.info(batch)); !IsTransient(err) {
+			t.Fatalf("append to a full disk: %v", err)
+		}
+		s.Off()
+		b.append(plain(2, 77, 1), 8)
+		b.append(plain(2, 77, 1), 9)
+		for _, clean := range []bool{true, false} {
+			b.reopen(clean)
+			first, last := span(t, b.all(500))
+			if first != 0 || last+1 != b.log.EndOffset() || last != to&^1+3 {
+				t.Fatalf("after %d: read %d to %d of %d", to, first, last, b.log.EndOffset())
+			}
+			if e := b.log.EpochOf(to &^ 1); e != 8 || b.log.LatestEpoch() != 9 {
+				t.Fatalf("after %d: epoch %d, the latest %d", to, e, b.log.LatestEpoch())
+			}
+		}
+	}
+}
+
 // A full disk has no room for the epochs of a new leader: the batches are flushed, what is
 // on the disk beside them is as it was, and once there is space all of it is there.
 func TestFullDiskKeepsTheEpochsItHad(t *testing.T) {

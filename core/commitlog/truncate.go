@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/mortisemq/mortise/core/internal/segment"
@@ -55,7 +56,12 @@ func (l *Log) truncate(to kafka.Offset) error {
 		return l.fail(err)
 	}
 	last := kept[keep-1]
-	if err := last.Truncate(to); err != nil {
+	if err := last.Truncate(to); errors.Is(err, segment.ErrNotCut) { // who asked tries again
+		if cut := l.afterCut(last.Next()); cut != nil {
+			return cut
+		}
+		return l.storageError(err)
+	} else if err != nil {
 		return l.fail(err)
 	}
 	if err := l.fs.SyncDir(l.dir.Path()); err != nil { // another file may have taken its place
@@ -94,7 +100,10 @@ func (l *Log) setEnd(end kafka.Offset) {
 func (l *Log) afterCut(end kafka.Offset) error {
 	l.setEnd(end)
 	l.epochs.truncateEnd(end)
-	if err := l.writeEpochs(); err != nil {
+	if err := l.writeEpochs(); IsTransient(err) { // what is on the disk is cut by the next Open, too
+		l.epochLate = true
+		l.log.Warn("leader epochs after a truncation are not on disk yet", "partition", l.tp.String(), "err", err)
+	} else if err != nil {
 		return l.fail(err)
 	}
 	l.dropSnapshots(func(at kafka.Offset) bool { return at > end })

@@ -98,11 +98,11 @@ func TestFullDiskSpoilsATruncation(t *testing.T) {
 	c.elect(3, 3)
 	c.append(1)
 	full := error(syscall.ENOSPC)
-	f.write.Store(&full)
+	f.sync.Store(&full)
 	if err := c.pull(2); !isStorage(err) {
 		t.Fatal(err)
 	}
-	f.write.Store(nil)
+	f.sync.Store(nil)
 	p := c.at(2)
 	if p.Log().Failure() == nil || !errors.Is(p.Offline(), syscall.ENOSPC) {
 		t.Errorf("the log failed with %v, offline: %v", p.Log().Failure(), p.Offline())
@@ -118,6 +118,28 @@ func TestFullDiskSpoilsATruncation(t *testing.T) {
 	if _, err := f.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the directory is marked as stopped cleanly: %v", err)
 	}
+}
+
+// TestLeaderWithAFullDiskFollows: what it has alone is cut all the same, and with room it
+// goes on.
+func TestLeaderWithAFullDiskFollows(t *testing.T) {
+	c, f := onFaulty(t, nil)
+	c.elect(2, 2, 1)
+	c.append(1)
+	c.catchUp(1)
+	c.append(1) // nobody else has it
+	full := error(syscall.ENOSPC)
+	f.write.Store(&full)
+	c.elect(1, 1)
+	c.append(1)
+	for range 4 {
+		if err := c.pull(2); err != nil && !isStorage(err) || c.at(2).Offline() != nil {
+			t.Fatalf("%v, offline: %v", err, c.at(2).Offline())
+		}
+	}
+	f.write.Store(nil)
+	c.catchUp(2, 3)
+	c.same()
 }
 
 // TestLeaderKeepsWaitersOfAFailedFlush from waiting for ever: the log has to be opened

@@ -43,6 +43,9 @@ func (p *Partition) cut(epoch kafka.LeaderEpoch, f func(*commitlog.Log) error) e
 	if role.Leading || role.Epoch != epoch {
 		return ErrStaleRole
 	}
+	if h.dir.Full() {
+		h.dir.ReleaseReserve() // the rest of a segment that is read is copied
+	}
 	start, point := h.log.StartOffset(), h.log.RecoveryPoint()
 	if err := f(h.log); err != nil {
 		return p.followFailed(h, err)

@@ -19,6 +19,9 @@ var (
 	ErrTooManyFiles = errors.New("out of file descriptors: raise the open-file limit (ulimit -n)")
 	// ErrDeleted means that the segment was deleted while it was looked at.
 	ErrDeleted = errors.New("segment was deleted")
+	// ErrNotCut means that a full disk has no room for what a truncation leaves of a file
+	// that is being read: the segment is as it was.
+	ErrNotCut = errors.New("segment was not cut")
 	// ErrStop is what a visitor of Recover wraps to say that the data ends before
 	// the batch that it was given.
 	ErrStop = errors.New("not a continuation of the log")

@@ -4,16 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/vfs"
 )
 
 // Truncate drops the batch that holds offset and all after it. The end may
 // become less than offset when it lies inside a batch. Readers keep what they
 // have: while there are any, the file is replaced by a copy of what stays. What was cut
 // off does not come back after a power failure once the caller has made the folder's
-// names durable, too.
+// names durable, too. ErrNotCut: nothing has changed.
 //
 // Cost: a walk to the batch, an fdatasync; with readers a copy of what stays.
 func (s *Segment) Truncate(offset kafka.Offset) error {
@@ -54,7 +56,26 @@ func (s *Segment) cutAt(h *handle, pos int64, next kafka.Offset) error {
 		return err
 	}
 	// Entries beyond the cut must not be on disk when other batches come there.
-	return s.SaveIndexes(false)
+	if err = s.SaveIndexes(false); vfs.IsNoSpace(err) {
+		err = s.dropIndexes() // a full disk must not make a log unusable
+	}
+	return err
+}
+
+// dropIndexes removes index files that can't be written now. They are made again with the
+// next write of the indexes, or from the data when the segment is loaded.
+func (s *Segment) dropIndexes() error {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if s.Gone() {
+		return nil
+	}
+	for _, ext := range []Ext{Index, TimeIndex} {
+		if err := s.dir.FS.Remove(s.Path(ext)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // cutLocked is cutAt without the write of the indexes. Caller holds loading.
@@ -102,7 +123,11 @@ func (s *Segment) cutFile(h *handle, pos int64, publish func()) error {
 	s.mu.Unlock()
 	tmp := s.Path(Log) + ".tmp" // not Cleaned: that may be a Rewrite's, and stops the completion of swaps
 	if err := s.copyPrefix(h, tmp, pos); err != nil {
-		return fmt.Errorf("copy %s to %s: %w", s.Path(Log), tmp, err)
+		err = fmt.Errorf("copy %s to %s: %w", s.Path(Log), tmp, err)
+		if vfs.IsNoSpace(err) && s.dir.FS.Remove(tmp) == nil {
+			err = fmt.Errorf("%w: %w", ErrNotCut, err)
+		}
+		return err
 	}
 	s.opening.Lock() // nobody opens the old file as if it were the new one
 	defer s.opening.Unlock()
