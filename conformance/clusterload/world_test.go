@@ -187,6 +187,7 @@ func (w *world) voting(n int) {
 	q := kmsg.NewPtrDescribeQuorumRequest()
 	q.Topics = append(q.Topics, topic)
 	client := w.client()
+	defer client.Close()
 	w.until(fmt.Sprint(n, " voters"), func(ctx context.Context) bool {
 		r, err := q.RequestWith(ctx, client)
 		if err != nil || r.ErrorCode != 0 || len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1 {
