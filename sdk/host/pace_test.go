@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -9,7 +10,7 @@ import (
 
 // endless is output without an end: the same byte again and again, for some time.
 type endless struct {
-	text  byte
+	text  []byte
 	until time.Time
 	bytes int
 }
@@ -19,21 +20,19 @@ func (e *endless) Read(b []byte) (int, error) {
 	if !time.Now().Before(e.until) {
 		return 0, io.EOF
 	}
-	for i := range b {
-		b[i] = e.text
-	}
-	e.bytes += len(b)
-	return len(b), nil
+	n := copy(b, e.text)
+	e.bytes += n
+	return n, nil
 }
 
 // A process that writes without an end, in one line or in many, is read no faster than
 // the broker can bear.
 func TestEndlessOutputIsReadSlowly(t *testing.T) {
-	const seconds = 10
+	const seconds = 3
 	for name, text := range map[string]byte{"one line": 'x', "empty lines": '\n'} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				out := &endless{text: text, until: time.Now().Add(seconds * time.Second)}
+				out := &endless{text: bytes.Repeat([]byte{text}, MaxLineBytes), until: time.Now().Add(seconds * time.Second)}
 				r := newProcess(Command{}, nil, "")
 				lines := 0
 				r.command.Stderr = func([]byte) { lines++ }
