@@ -2,7 +2,6 @@ package config
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -125,7 +124,7 @@ func checkReplicationTogether(number func(name string) int64) (errs []error) {
 // value is none.
 type Throttled struct {
 	all   bool
-	pairs []throttledPair
+	pairs map[throttledPair]struct{} // of a topic that moves as a whole there are many
 }
 
 // throttledPair is partition:broker.
@@ -137,16 +136,19 @@ type throttledPair struct {
 // newThrottled reads a list of throttled replicas, which was checked. What is no
 // number of 32 bits names no replica.
 func newThrottled(v Value) Throttled {
-	if len(v.List) == 1 && v.List[0] == "*" {
+	switch {
+	case len(v.List) == 0:
+		return Throttled{}
+	case len(v.List) == 1 && v.List[0] == "*":
 		return Throttled{all: true}
 	}
-	var t Throttled
+	t := Throttled{pairs: make(map[throttledPair]struct{}, len(v.List))}
 	for _, pair := range v.List {
 		number, id, _ := strings.Cut(pair, ":")
 		n, bad := strconv.ParseInt(number, 10, 32)
 		broker, worse := strconv.ParseInt(id, 10, 32)
 		if bad == nil && worse == nil {
-			t.pairs = append(t.pairs, throttledPair{int32(n), kafka.BrokerID(broker)})
+			t.pairs[throttledPair{int32(n), kafka.BrokerID(broker)}] = struct{}{}
 		}
 	}
 	return t
@@ -156,6 +158,9 @@ func newThrottled(v Value) Throttled {
 func (t *Throttled) None() bool { return !t.all && len(t.pairs) == 0 }
 
 // Has reports whether the replica of a partition on a broker is held back.
+//
+// Hot: per partition of a fetch of a follower. One look into a map, 0 allocs.
 func (t *Throttled) Has(partition int32, id kafka.BrokerID) bool {
-	return t.all || slices.Contains(t.pairs, throttledPair{partition, id})
+	_, is := t.pairs[throttledPair{partition, id}]
+	return is || t.all
 }
