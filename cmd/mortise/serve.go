@@ -121,7 +121,7 @@ func nodeOptions(log *slog.Logger, s *settings.Settings, values func() []broker.
 			Security:        broker.Security{SuperUsers: s.Security.SuperUsers, Plugins: s.Security.Authorizers},
 			Plugins:         plugins(s),
 			ClientTelemetry: s.Telemetry.Clients,
-			AdminAddress:    s.Admin.Address, AdminConfig: values,
+			AdminAddress:    s.Admin.Address, AdminConfig: values, Profiling: s.Admin.Profiling,
 			Version: broker.Version{Version: v.Version, Commit: v.Commit, Go: v.Go, Kafka: v.Kafka},
 		},
 	}

@@ -62,7 +62,7 @@ type Options struct {
 	AdminToken, AdminTokenFile string
 	// AdminConfig are the values that it shows; nil: none.
 	AdminConfig func() []ConfigValue
-	// Profiling serves profiles there.
+	// Profiling serves the profiles of Go's runtime there.
 	Profiling bool
 	// Version is what the start logs and /v1/version says.
 	Version Version

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -36,6 +37,9 @@ func (s *Settings) check(problem func(path string, err error)) {
 		if clash(s.Admin.Address, l.Address) {
 			problem("admin/address", fmt.Errorf("%s is taken by the listener %s; choose another port", s.Admin.Address, l.Name))
 		}
+	}
+	if s.Admin.Profiling && s.Admin.Address == "" {
+		problem("admin/profiling", errors.New("there is no admin.address to serve profiles on"))
 	}
 	s.checkCluster(problem)
 	s.checkPlugins(problem)

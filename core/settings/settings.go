@@ -86,7 +86,8 @@ func (l Listener) AdvertisedHostPort() (host string, port int32) {
 
 // Admin is the HTTP listener for people and monitors.
 type Admin struct {
-	Address string // empty: none
+	Address   string // empty: none
+	Profiling bool   // it has /debug/pprof/
 }
 
 // Log says how the broker logs.

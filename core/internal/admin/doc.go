@@ -22,7 +22,7 @@
 //	                  /v1/plugins/NAME/metrics, the plugin's own
 //	POST /v1/plugins/NAME/ACTION
 //	                  changes the catalogue of plugins (guard.go says who may)
-//	GET /debug/pprof/ profiles, only when Options.Profiling is on
+//	GET /debug/pprof/ profiles of Go's runtime, only when Options.Profiling is on
 //
 // The names of JSON fields stay; new ones may come.
 //

@@ -159,3 +159,16 @@ func TestOnlyGet(t *testing.T) {
 		t.Errorf("profiles without being asked for: %d, want 404", status)
 	}
 }
+
+// Profiles are there when they are asked for, and for reading only.
+func TestProfiles(t *testing.T) {
+	url := serve(t, Options{Profiling: true})
+	for path, want := range map[string]string{"": "heap", "goroutine?debug=1": "goroutine profile: total", "heap?debug=1": "heap profile:"} {
+		if status, body := get(t, url+"/debug/pprof/"+path); status != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("/debug/pprof/%s: %d, want 200 with %q", path, status, want)
+		}
+	}
+	if status, _ := get(t, url+"/debug/pprof/nosuch"); status != http.StatusNotFound {
+		t.Errorf("/debug/pprof/nosuch: %d, want 404", status)
+	}
+}
