@@ -43,9 +43,11 @@ func unthrottleTopics(ctx context.Context, client *kgo.Client, topics []string) 
 	if err != nil {
 		return nil, err
 	}
-	topics = slices.DeleteFunc(topics, func(name string) bool {
-		return slices.ContainsFunc(pending, func(p reassignment.Pending) bool { return p.Topic == name })
-	})
+	moving := map[string]bool{}
+	for _, p := range pending {
+		moving[p.Topic] = true
+	}
+	topics = slices.DeleteFunc(topics, func(name string) bool { return moving[name] })
 	r := &unthrottleResult{Topics: []string{}, Nodes: []int32{}}
 	if found, err := reassignment.Throttled(ctx, client, topics); err != nil {
 		return nil, err

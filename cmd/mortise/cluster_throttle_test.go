@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -78,5 +79,28 @@ func TestThrottledReassignment(t *testing.T) {
 	}
 	if got := throttles(c, topic, one, two); len(got) > 0 {
 		t.Errorf("after --unthrottle there is %v", got)
+	}
+}
+
+// TestThrottledMoveAwayFromTheDead: that a node is gone is why most people move.
+func TestThrottledMoveAwayFromTheDead(t *testing.T) {
+	c := nodetest.StartMany(t, 3, nodetest.Options{})
+	at := c.Nodes[0].Addr()
+	must(t, at, "", "topic", "create", "moved", "-p", "2", "-r", "2")
+	must(t, at, "", "cluster", "reassign", "--topic", "moved", "--to", "2,3", "--execute")
+	must(t, at, "x\n", "produce", "moved")
+	c.Nodes[2].Stop()
+	c.Await(func(i *meta.Image) error {
+		if b, ok := i.Broker(3); !ok || !b.Fenced {
+			return errors.New("node 3 is still in service")
+		}
+		return nil
+	})
+	if out := must(t, at, "", "cluster", "reassign", "--topic", "moved", "--away", "3", "--execute", "--throttle", "100000000"); out != "2 partitions moved\n" {
+		t.Errorf("it printed %s", out)
+	}
+	topic, one, two := meta.Resource{Type: meta.ResourceTopic, Name: "moved"}, meta.Resource{Type: meta.ResourceBroker, Name: "1"}, meta.Resource{Type: meta.ResourceBroker, Name: "2"}
+	if got := throttles(c, topic, one, two); len(got) > 0 {
+		t.Errorf("after the move there is %v", got)
 	}
 }

@@ -69,6 +69,7 @@ func Plan(all []Partition, g Goal) ([]Move, error) {
 
 // candidate is a partition that may change.
 type candidate struct {
+	at  int // in planner.chosen
 	was *Partition
 	to  []int32
 }
@@ -81,10 +82,11 @@ type planner struct {
 	replicas map[int32]int // on each of the nodes
 	leaders  map[int32]int // partitions that prefer each of the nodes
 	chosen   []*candidate
+	searches map[step]*search
 }
 
 func newPlanner(all []Partition, g Goal) (*planner, error) {
-	p := &planner{goal: g, racks: map[int32]string{}, replicas: map[int32]int{}, leaders: map[int32]int{}}
+	p := &planner{goal: g, racks: map[int32]string{}, replicas: map[int32]int{}, leaders: map[int32]int{}, searches: map[step]*search{}}
 	for _, n := range g.Nodes {
 		p.nodes = append(p.nodes, n.ID)
 		p.racks[n.ID] = n.Rack
@@ -103,7 +105,7 @@ func newPlanner(all []Partition, g Goal) (*planner, error) {
 		}
 		p.count(was.Replicas, 1)
 		if g.Chosen == nil || g.Chosen(was) {
-			p.chosen = append(p.chosen, &candidate{was, slices.Clone(was.Replicas)})
+			p.chosen = append(p.chosen, &candidate{len(p.chosen), was, slices.Clone(was.Replicas)})
 		}
 	}
 	return p, nil

@@ -27,49 +27,71 @@ const throttledMax = 1000
 
 // throttling is which replicas are held back, and whose rate does so.
 type throttling struct {
-	leaders, followers map[string][]string // of a topic, as partition:broker
+	leaders, followers replicaLists
 	brokers            map[int32]bool
 }
+
+// replica is a replica of a partition.
+type replica struct {
+	topic             string
+	partition, broker int32
+}
+
+// replicaLists are lists of replicas, by topic, in the order in which they came.
+type replicaLists struct {
+	texts map[string][]string // as partition:broker
+	has   map[replica]bool
+}
+
+func newReplicaLists() replicaLists {
+	return replicaLists{map[string][]string{}, map[replica]bool{}}
+}
+
+// add adds a replica, once.
+func (l *replicaLists) add(r replica) {
+	if !l.has[r] {
+		l.has[r] = true
+		l.texts[r.topic] = append(l.texts[r.topic], fmt.Sprintf("%d:%d", r.partition, r.broker))
+	}
+}
+
+// of is the list of a topic, as a config.
+func (l *replicaLists) of(topic string) string { return strings.Join(l.texts[topic], ",") }
 
 // throttle finds what the moves, and those that are pending on the same topics, copy from
 // where to where: what a partition has sends, what it gets fetches.
 func throttle(moves []Move, pending []Pending) *throttling {
-	t := &throttling{map[string][]string{}, map[string][]string{}, map[int32]bool{}}
+	t := &throttling{newReplicaLists(), newReplicaLists(), map[int32]bool{}}
 	topics := topicsOf(moves)
-	coming := map[string][]int32{} // replicas that a partition does not have yet, by its name
+	coming := map[partitionName][]int32{} // replicas that a partition does not have yet
 	for _, p := range pending {
 		if topics[p.Topic] {
-			coming[partitionName(p.Topic, p.Partition)] = p.Adding
+			coming[partitionName{p.Topic, p.Partition}] = p.Adding
 			t.add(p.Topic, p.Partition, without(p.Replicas, p.Adding), p.Adding)
 		}
 	}
 	for _, m := range moves {
-		has := without(m.From, coming[partitionName(m.Topic, m.Partition)])
+		has := without(m.From, coming[partitionName{m.Topic, m.Partition}])
 		t.add(m.Topic, m.Partition, has, without(m.To, has))
 	}
 	return t
 }
 
 // partitionName names a partition.
-func partitionName(topic string, partition int32) string {
-	return fmt.Sprintf("%s-%d", topic, partition)
+type partitionName struct {
+	topic     string
+	partition int32
 }
 
 // add adds what one partition copies.
 func (t *throttling) add(topic string, partition int32, from, to []int32) {
 	for _, id := range from {
-		t.hold(t.leaders, topic, partition, id)
+		t.leaders.add(replica{topic, partition, id})
+		t.brokers[id] = true
 	}
 	for _, id := range to {
-		t.hold(t.followers, topic, partition, id)
-	}
-}
-
-// hold adds a replica to a list of its topic.
-func (t *throttling) hold(list map[string][]string, topic string, partition, id int32) {
-	t.brokers[id] = true
-	if replica := fmt.Sprintf("%d:%d", partition, id); !slices.Contains(list[topic], replica) {
-		list[topic] = append(list[topic], replica)
+		t.followers.add(replica{topic, partition, id})
+		t.brokers[id] = true
 	}
 }
 
@@ -80,23 +102,43 @@ func without(list, gone []int32) []int32 {
 
 // Throttle has the moves, which are not begun yet, copy no more than so many bytes a
 // second from each broker and to each. Moves of the same topics that are under way are
-// held back too.
+// held back too. A broker that is not there copies nothing, and could not be told a rate.
 func Throttle(ctx context.Context, cluster kmsg.Requestor, moves []Move, bytesPerSecond int64) error {
 	pending, err := List(ctx, cluster)
 	if err != nil {
 		return err
 	}
+	alive, err := living(ctx, cluster)
+	if err != nil {
+		return err
+	}
 	t := throttle(moves, pending)
+	maps.DeleteFunc(t.brokers, func(id int32, _ bool) bool { return !alive[id] })
 	var changes []change
 	for _, topic := range slices.Sorted(maps.Keys(topicsOf(moves))) {
 		changes = append(changes, change{kmsg.ConfigResourceTypeTopic, topic, map[string]string{
-			leaderReplicas: strings.Join(t.leaders[topic], ","), followerReplicas: strings.Join(t.followers[topic], ",")}})
+			leaderReplicas: t.leaders.of(topic), followerReplicas: t.followers.of(topic)}})
 	}
 	rate := strconv.FormatInt(bytesPerSecond, 10)
 	for _, id := range slices.Sorted(maps.Keys(t.brokers)) {
 		changes = append(changes, change{kmsg.ConfigResourceTypeBroker, strconv.Itoa(int(id)), map[string]string{leaderRate: rate, followerRate: rate}})
 	}
 	return alterConfigs(ctx, cluster, changes)
+}
+
+// living asks a cluster which brokers are there.
+func living(ctx context.Context, cluster kmsg.Requestor) (map[int32]bool, error) {
+	q := kmsg.NewPtrMetadataRequest()
+	q.Topics = []kmsg.MetadataRequestTopic{} // of none; nil would be all
+	answer, err := q.RequestWith(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	alive := map[int32]bool{}
+	for _, b := range answer.Brokers {
+		alive[b.NodeID] = true
+	}
+	return alive, nil
 }
 
 // topicsOf are the topics of moves.

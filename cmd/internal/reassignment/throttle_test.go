@@ -3,6 +3,7 @@ package reassignment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -15,6 +16,7 @@ import (
 // fakeCluster has moves under way, takes configs, and says which topics have some.
 type fakeCluster struct {
 	pending []kmsg.ListPartitionReassignmentsResponseTopic
+	brokers []int32
 	configs map[string]map[string]string // by resource; what was taken away is empty
 	refused string                       // a resource
 }
@@ -26,6 +28,12 @@ func (c *fakeCluster) Request(_ context.Context, q kmsg.Request) (kmsg.Response,
 		r := kmsg.NewPtrListPartitionReassignmentsResponse()
 		if q.Topics == nil { // all of them
 			r.Topics = c.pending
+		}
+		return r, nil
+	case *kmsg.MetadataRequest:
+		r := kmsg.NewPtrMetadataResponse()
+		for _, id := range c.brokers {
+			r.Brokers = append(r.Brokers, kmsg.MetadataResponseBroker{NodeID: id})
 		}
 		return r, nil
 	case *kmsg.IncrementalAlterConfigsRequest:
@@ -71,7 +79,7 @@ func (c *fakeCluster) set(r kmsg.IncrementalAlterConfigsRequestResource) {
 // Who has a partition sends, who gets it fetches, and what moves already on the same
 // topic stays held back.
 func TestThrottleNamesWhoSendsAndWhoFetches(t *testing.T) {
-	c := &fakeCluster{pending: []kmsg.ListPartitionReassignmentsResponseTopic{
+	c := &fakeCluster{brokers: []int32{1, 2, 3, 4, 5, 6, 7}, pending: []kmsg.ListPartitionReassignmentsResponseTopic{
 		{Topic: "t", Partitions: []kmsg.ListPartitionReassignmentsResponseTopicPartition{
 			{Partition: 4, Replicas: []int32{5, 1}, AddingReplicas: []int32{5}},
 			{Partition: 1, Replicas: []int32{6, 2}, AddingReplicas: []int32{6}}}},
@@ -109,13 +117,42 @@ func TestThrottleNamesWhoSendsAndWhoFetches(t *testing.T) {
 
 // A refusal names what was refused, and the rest is done.
 func TestThrottleThatIsRefused(t *testing.T) {
-	c := &fakeCluster{refused: "2"}
+	c := &fakeCluster{brokers: []int32{1, 2}, refused: "2"}
 	err := Throttle(context.Background(), c, []Move{{"t", 0, []int32{1}, []int32{2}}}, 500)
 	if !errors.Is(err, kerr.ClusterAuthorizationFailed) || err.Error()[:len("throttle of broker 2: ")] != "throttle of broker 2: " {
 		t.Errorf("got %v", err)
 	}
 	if c.configs["1"][leaderRate] != "500" || c.configs["t"][followerReplicas] != "0:2" {
 		t.Errorf("set were %v", c.configs)
+	}
+}
+
+// A broker that is gone, which is why most things move, gets no rate: it could not be
+// told.
+func TestThrottleWithoutTheDead(t *testing.T) {
+	c := &fakeCluster{brokers: []int32{1, 3}, refused: "2"}
+	if err := Throttle(context.Background(), c, []Move{{"t", 0, []int32{1, 2}, []int32{1, 3}}}, 500); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]string{"t": {leaderReplicas: "0:1,0:2", followerReplicas: "0:3"}}
+	for _, id := range []string{"1", "3"} {
+		want[id] = map[string]string{leaderRate: "500", followerRate: "500"}
+	}
+	if !reflect.DeepEqual(c.configs, want) {
+		t.Errorf("set were %v, want %v", c.configs, want)
+	}
+}
+
+// Each replica is named once, also when a topic has tens of thousands.
+func TestThrottleOfManyReplicas(t *testing.T) {
+	const many = 20_000
+	var moves []Move
+	for n := range int32(many) {
+		moves = append(moves, Move{"t", n, []int32{1, 2}, []int32{2, 3}}, Move{"t", n, []int32{1, 2}, []int32{2, 3}})
+	}
+	got := throttle(moves, nil)
+	if n, m := len(got.leaders.texts["t"]), len(got.followers.texts["t"]); n != 2*many || m != many {
+		t.Errorf("%d that send and %d that fetch are held back, want %d and %d", n, m, 2*many, many)
 	}
 }
 
@@ -130,7 +167,7 @@ func TestListIsOfAllTopics(t *testing.T) {
 	}
 	var names []string
 	for _, p := range pending {
-		names = append(names, partitionName(p.Topic, p.Partition))
+		names = append(names, fmt.Sprintf("%s-%d", p.Topic, p.Partition))
 	}
 	if !slices.Equal(names, []string{"a-2", "b-0", "b-1"}) {
 		t.Errorf("listed are %v", names)
