@@ -36,8 +36,11 @@ func (m *Machine) elected(now time.Time, err error) {
 }
 
 // unbalanced are partitions whose preferred replica could lead, has room, and does not, at
-// most limit. Cost: a walk over all partitions.
+// most limit. Cost: a walk over all partitions, while any is not led by its first replica.
 func unbalanced(image *meta.Image, limit int) (all []meta.PartitionID) {
+	if image.Unpreferred() == 0 {
+		return nil
+	}
 	for t := range image.Topics() {
 		for n := range t.Partitions {
 			p := &t.Partitions[n]

@@ -48,8 +48,9 @@
 //
 // With 100 brokers and 100,000 partitions a heartbeat costs 0.2 µs and no decision, a
 // second in which nothing happens 15 µs, and a look at preferred leaders 8 ms every five
-// minutes (BenchmarkHeartbeat, BenchmarkTick). A broker that is stopping costs a walk
-// over all partitions for each image, at most ten a second.
+// minutes, while any partition is not led by its first replica (BenchmarkHeartbeat,
+// BenchmarkTick). A broker that is stopping costs a look at what has a replica there for
+// each image, at most ten a second.
 //
 // Lock order: none; a Machine belongs to one goroutine.
 package controller

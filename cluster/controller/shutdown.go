@@ -33,18 +33,17 @@ func (m *Machine) mayStop(now time.Time, b *meta.Broker, s *session) bool {
 }
 
 // leadsMovable says whether a broker leads a partition that another in-sync replica in
-// service could lead. Cost: a walk over all partitions.
+// service could lead. Cost: a look at what has a replica on the broker.
 func leadsMovable(image *meta.Image, id kafka.BrokerID) bool {
-	for t := range image.Topics() {
-		for n := range t.Partitions {
-			p := &t.Partitions[n]
-			if p.Leader != id {
-				continue
-			}
-			for _, other := range p.ISR {
-				if b, ok := image.Broker(other); ok && other != id && b.Active() {
-					return true
-				}
+	for at := range image.PartitionsOn(id) {
+		t, _ := image.TopicByID(at.Topic)
+		p := &t.Partitions[at.Partition]
+		if p.Leader != id {
+			continue
+		}
+		for _, other := range p.ISR {
+			if b, ok := image.Broker(other); ok && other != id && b.Active() {
+				return true
 			}
 		}
 	}

@@ -32,6 +32,9 @@ func TestInvariantsOfPartitions(t *testing.T) {
 			if want := leaderless(s.image); s.image.Leaderless() != want {
 				rt.Fatalf("%d partitions without a leader are counted, there are %d", s.image.Leaderless(), want)
 			}
+			if why := forgotten(before, s.image); why != "" {
+				rt.Fatal(why)
+			}
 		}
 	})
 }
@@ -85,6 +88,29 @@ func (s *story) wentBack(id meta.PartitionID, old, now meta.Partition) string {
 		return "it changed without another partition epoch"
 	case !same && fmt.Sprint(old) == fmt.Sprint(now):
 		return "it has another partition epoch and did not change"
+	}
+	return ""
+}
+
+// forgotten says which replica the image does not find by its broker, or which topic
+// changed without the image's knowing; empty: none.
+func forgotten(before, i *meta.Image) string {
+	on := map[kafka.BrokerID][]meta.PartitionID{}
+	for id := range kafka.BrokerID(storyBrokers + 1) {
+		on[id] = slices.Collect(i.PartitionsOn(id))
+	}
+	for at, p := range partitionsOf(i) {
+		for id, found := range on {
+			if slices.Contains(found, at) != slices.Contains(p.Replicas, id) {
+				return fmt.Sprintf("%v has the replicas %v, on %d are %v", at, p.Replicas, id, found)
+			}
+		}
+	}
+	ids, known := i.ChangedSince(before)
+	for t := range i.Topics() {
+		if was, _ := before.TopicByID(t.ID); was != t && (!known || !slices.Contains(ids, t.ID)) {
+			return fmt.Sprintf("%s changed, the image knows of %v, %v", t.Name, ids, known)
+		}
 	}
 	return ""
 }

@@ -70,7 +70,7 @@ func (b *Broker) countHeld(img *meta.Image, c *admin.PartitionCounters) map[kafk
 		}
 		return h
 	}
-	c.Total, c.Offline = img.PartitionCount(), img.Leaderless()
+	c.Total, c.Offline, c.Reassigning = img.PartitionCount(), img.Leaderless(), img.Reassigning()
 	for t := range img.Topics() {
 		for n := range t.Partitions {
 			p := &t.Partitions[n]
@@ -79,7 +79,6 @@ func (b *Broker) countHeld(img *meta.Image, c *admin.PartitionCounters) map[kafk
 			for _, id := range p.Replicas {
 				of(id).replicas++
 			}
-			c.Reassigning += count(p.Reassigning())
 			if len(p.ISR) == len(p.Replicas) {
 				continue // the config of a topic costs more than all the rest
 			}

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
@@ -74,6 +75,9 @@ var NoTopicID TopicID
 
 // String is Kafka's text form of a UUID.
 func (id TopicID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
+
+// Compare orders ids by their bytes, as slices.SortFunc wants it.
+func (id TopicID) Compare(o TopicID) int { return bytes.Compare(id[:], o[:]) }
 
 // NewTopicID makes a random version 4 UUID. As in Kafka its text never starts
 // with a dash, so that it can stand on a command line.

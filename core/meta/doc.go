@@ -8,6 +8,11 @@
 // test, or something else stands behind Control. Core reads images and asks Control;
 // it never changes an image that others see.
 //
+// Images are large and change a little at a time. So they share what did not change, find
+// what one broker has (PartitionsOn), and remember what the last changes touched
+// (ChangedSince): who follows them looks at that, and at everything only if it was away for
+// longer.
+//
 // Invariants:
 //   - An Image and all that hangs on it is immutable after Edit.Image returns.
 //   - Index grows with every change; two images of one cluster with the same

@@ -78,26 +78,30 @@ func TestDraftCopiesATopicOnce(t *testing.T) {
 }
 
 // Totals follow topics that come, change and go.
-func TestLeaderlessIsCounted(t *testing.T) {
+func TestTotals(t *testing.T) {
 	i := trio(3)
+	moving := Partition{Replicas: ids(1, 2), Leader: 2, Adding: ids(1)}
 	steps := []struct {
 		do   func(*Edit)
-		want int
+		want totals
 	}{
 		{func(e *Edit) {
-			e.PutTopic(&Topic{Name: "u", ID: kafka.TopicID{2}, Partitions: []Partition{{Leader: kafka.NoBroker}, {Leader: 1}}})
-		}, 1},
+			e.PutTopic(&Topic{Name: "u", ID: kafka.TopicID{2}, Partitions: []Partition{{Leader: kafka.NoBroker}, {Leader: 1}, moving}})
+		}, totals{partitions: 6, replicas: 11, leaderless: 1, unpreferred: 1, reassigning: 1}},
 		{func(e *Edit) {
-			e.PutTopic(&Topic{Name: "u", ID: kafka.TopicID{2}, Partitions: []Partition{{Leader: kafka.NoBroker}, {Leader: kafka.NoBroker}}})
-		}, 2},
-		{func(e *Edit) { e.RemoveTopic("u") }, 0},
+			e.PutTopic(&Topic{Name: "u", ID: kafka.TopicID{2}, Partitions: []Partition{{Replicas: ids(3), Leader: kafka.NoBroker}, {Leader: kafka.NoBroker}}})
+		}, totals{partitions: 5, replicas: 10, leaderless: 2, unpreferred: 1}},
+		{func(e *Edit) { e.RemoveTopic("u") }, totals{partitions: 3, replicas: 9}},
 	}
 	for n, s := range steps {
 		e := i.Edit(i.Index + 1)
 		s.do(e)
-		if i = e.Image(); i.Leaderless() != s.want {
-			t.Errorf("after step %d %d partitions have no leader, want %d", n, i.Leaderless(), s.want)
+		if i = e.Image(); i.totals != s.want {
+			t.Errorf("after step %d the totals are %+v, want %+v", n, i.totals, s.want)
 		}
+	}
+	if i.PartitionCount() != 3 || i.ReplicaCount() != 9 || i.Leaderless() != 0 || i.Unpreferred() != 0 || i.Reassigning() != 0 {
+		t.Errorf("told are %d, %d, %d, %d, %d", i.PartitionCount(), i.ReplicaCount(), i.Leaderless(), i.Unpreferred(), i.Reassigning())
 	}
 }
 

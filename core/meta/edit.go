@@ -21,6 +21,9 @@ type Edit struct {
 	plugins  *iradix.Txn[*PluginEntry]
 
 	brokersOwned, featuresOwned bool
+
+	holdings map[kafka.BrokerID]*holdingsEdit // of the brokers for which they change
+	touched  []kafka.TopicID                  // what the step of the edit is to say
 }
 
 // Edit starts the change numbered index, which must be greater than i.Index.
@@ -37,6 +40,8 @@ func (i *Image) Edit(index uint64) *Edit {
 func (e *Edit) Image() *Image {
 	e.next.topics, e.next.topicIDs, e.next.configs = e.topics.Commit(), e.topicIDs.Commit(), e.configs.Commit()
 	e.next.acls, e.next.plugins = e.acls.Commit(), e.plugins.Commit()
+	e.putHoldings()
+	e.next.history = e.next.history.after(e.touched)
 	next := e.next
 	return &next
 }
@@ -46,24 +51,27 @@ func (e *Edit) SetClusterID(id, founding string) { e.next.ClusterID, e.next.Foun
 
 // PutTopic adds a topic or replaces the one with the same name. The edit keeps t.
 func (e *Edit) PutTopic(t *Topic) {
+	var was []Partition
 	if old, ok := e.topics.Insert([]byte(t.Name), t); ok {
-		e.count(old, -1)
-		if old.ID != t.ID {
-			e.topicIDs.Delete(old.ID[:])
+		if old.ID == t.ID {
+			was = old.Partitions
+			e.next.totals.count(old, -1)
+		} else {
+			e.gone(old)
 		}
 	}
 	e.topicIDs.Insert(t.ID[:], t)
-	e.count(t, 1)
+	e.next.totals.count(t, 1)
+	e.hold(t.ID, was, t.Partitions)
+	e.touched = append(e.touched, t.ID)
 }
 
-// count adds a topic to the image's totals, or with -1 takes it out of them.
-func (e *Edit) count(t *Topic, sign int) {
-	e.next.partitions += sign * len(t.Partitions)
-	for n := range t.Partitions {
-		if t.Partitions[n].Leader == kafka.NoBroker {
-			e.next.leaderless += sign
-		}
-	}
+// gone forgets what belongs to a topic under its id.
+func (e *Edit) gone(t *Topic) {
+	e.topicIDs.Delete(t.ID[:])
+	e.next.totals.count(t, -1)
+	e.hold(t.ID, t.Partitions, nil)
+	e.touched = append(e.touched, t.ID)
 }
 
 // Topic finds a topic as the edit has it so far.
@@ -72,8 +80,7 @@ func (e *Edit) Topic(name string) (*Topic, bool) { return e.topics.Get([]byte(na
 // RemoveTopic takes a topic and its config away.
 func (e *Edit) RemoveTopic(name string) {
 	if old, ok := e.topics.Delete([]byte(name)); ok {
-		e.topicIDs.Delete(old.ID[:])
-		e.count(old, -1)
+		e.gone(old)
 	}
 	e.SetConfig(Resource{ResourceTopic, name}, nil)
 }
@@ -97,6 +104,11 @@ func (e *Edit) RemoveBroker(id kafka.BrokerID) {
 // SetConfig replaces the dynamic config of a resource; an empty one removes it.
 // The edit keeps the map.
 func (e *Edit) SetConfig(r Resource, config map[string]string) {
+	if r.Type == ResourceTopic {
+		if t, ok := e.topics.Get([]byte(r.Name)); ok {
+			e.touched = append(e.touched, t.ID)
+		}
+	}
 	if len(config) == 0 {
 		e.configs.Delete(r.key(nil))
 		return

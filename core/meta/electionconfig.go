@@ -41,18 +41,33 @@ func (d *Draft) Configure(r Resource, values map[string]string) {
 	switch r.Type {
 	case ResourceTopic:
 		if t, ok := d.old.Topic(r.Name); ok {
-			d.updateTopic(d.latest(t), goesByRules, asRuled)
+			d.consequences(t)
 		}
 	case ResourceBroker:
 		d.lookAgain()
 	}
 }
 
-// lookAgain draws the consequences of other rules for all topics.
-func (d *Draft) lookAgain() { d.update(goesByRules, asRuled) }
+// lookAgain draws the consequences of other rules for all topics. Cost: a walk over all
+// partitions.
+func (d *Draft) lookAgain() {
+	for t := range d.old.Topics() {
+		d.consequences(t)
+	}
+}
 
-// goesByRules says whether other rules may change a partition.
-func goesByRules(p *Partition) bool { return len(p.ELR) > 0 || p.Leader == kafka.NoBroker }
+// consequences draws those of other rules for one topic of the old image.
+func (d *Draft) consequences(t *Topic) {
+	if mine, ok := d.topics[t.ID]; ok {
+		t = mine
+	}
+	for n := range t.Partitions {
+		if p := &t.Partitions[n]; len(p.ELR) > 0 || p.Leader == kafka.NoBroker {
+			c := d.change(t)
+			d.apply(t, n, &c)
+		}
+	}
+}
 
 // asRuled asks for nothing beside what the rules ask for.
 func asRuled(*Partition, *PartitionChange) {}

@@ -36,8 +36,9 @@ type Image struct {
 	acls     *iradix.Tree[auth.Rule]    // by ruleKey
 	plugins  *iradix.Tree[*PluginEntry] // by name
 
-	partitions int // in all topics
-	leaderless int // of them, those without a leader
+	totals   totals
+	holdings map[kafka.BrokerID]*holdings // of brokers that ever had a replica
+	history  history
 }
 
 // Empty is the image of a cluster before its first change.
@@ -51,6 +52,8 @@ func Empty(clusterID string) *Image {
 		features:  map[string]int16{},
 		acls:      iradix.New[auth.Rule](),
 		plugins:   iradix.New[*PluginEntry](),
+		holdings:  map[kafka.BrokerID]*holdings{},
+		history:   history{{}},
 	}
 }
 
@@ -205,12 +208,6 @@ func (i *Image) TopicsFrom(name string) iter.Seq[*Topic] {
 
 // TopicCount is the number of topics.
 func (i *Image) TopicCount() int { return i.topics.Len() }
-
-// PartitionCount is the number of partitions of all topics together.
-func (i *Image) PartitionCount() int { return i.partitions }
-
-// Leaderless is the number of partitions that nobody leads.
-func (i *Image) Leaderless() int { return i.leaderless }
 
 // Config is the dynamic config of a resource: nil when it has none. The caller
 // must not change the map.

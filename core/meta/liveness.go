@@ -68,20 +68,16 @@ func (d *Draft) BeginShutdown(id kafka.BrokerID, epoch kafka.BrokerEpoch) *kafka
 	if !b.ShuttingDown {
 		d.setState(id, false, true)
 	}
-	for t := range d.old.Topics() {
-		t = d.latest(t)
-		for n := range t.Partitions {
-			p := &t.Partitions[n]
-			if !slices.Contains(p.ISR, id) {
-				continue
-			}
-			c := d.change(t)
-			c.ISR = without(p.ISR, id)
-			c.Election = ElectOnline // nobody loses records for a shutdown
-			if next, changed := p.Next(&c); changed && next.Leader != kafka.NoBroker {
-				t = d.own(t)
-				t.Partitions[n] = next
-			}
+	for at := range d.old.PartitionsOn(id) {
+		t, p := d.partition(at)
+		if p == nil || !slices.Contains(p.ISR, id) {
+			continue
+		}
+		c := d.change(t)
+		c.ISR = without(p.ISR, id)
+		c.Election = ElectOnline // nobody loses records for a shutdown
+		if next, changed := p.Next(&c); changed && next.Leader != kafka.NoBroker {
+			d.own(t).Partitions[at.Partition] = next
 		}
 	}
 	return nil
@@ -123,7 +119,7 @@ func (d *Draft) setState(id kafka.BrokerID, fenced, shuttingDown bool) {
 
 // leaveISRs takes a broker that is not alive out of every ISR.
 func (d *Draft) leaveISRs(id kafka.BrokerID) {
-	d.update(func(p *Partition) bool { return slices.Contains(p.ISR, id) },
+	d.update(id, func(p *Partition) bool { return slices.Contains(p.ISR, id) },
 		func(p *Partition, c *PartitionChange) { c.ISR = without(p.ISR, id) })
 }
 
@@ -131,7 +127,7 @@ func (d *Draft) leaveISRs(id kafka.BrokerID) {
 // and ELR of the partitions that where chooses.
 func (d *Draft) forget(id kafka.BrokerID, where func(*Partition) bool) {
 	lost := []kafka.BrokerID{id}
-	d.update(func(p *Partition) bool {
+	d.update(id, func(p *Partition) bool {
 		return (slices.Contains(p.ISR, id) || slices.Contains(p.ELR, id)) && where(p)
 	},
 		func(p *Partition, c *PartitionChange) { c.ISR, c.Lost = without(p.ISR, id), lost })
@@ -143,5 +139,5 @@ func (d *Draft) electLeaderless(id kafka.BrokerID) {
 	if d.old.Leaderless() == 0 && len(d.topics) == 0 {
 		return
 	}
-	d.update(func(p *Partition) bool { return p.Leader == kafka.NoBroker && slices.Contains(p.Replicas, id) }, asRuled)
+	d.update(id, func(p *Partition) bool { return p.Leader == kafka.NoBroker && slices.Contains(p.Replicas, id) }, asRuled)
 }

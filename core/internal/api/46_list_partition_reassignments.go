@@ -33,7 +33,7 @@ func (a *API) listPartitionReassignments(r *wire.Request) {
 		}
 	}
 	img := a.image()
-	if q.Topics == nil {
+	if q.Topics == nil && img.Reassigning() > 0 {
 		for t := range img.Topics() {
 			add(t, nil)
 		}

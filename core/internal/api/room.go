@@ -36,11 +36,7 @@ func (a *API) newRoom(img *meta.Image) *room {
 		return &room{}
 	}
 	brokers := int64(max(img.BrokerCount(), 1))
-	var used int64
-	for t := range img.Topics() {
-		used += int64(len(t.Partitions)) * int64(len(t.Partitions[0].Replicas))
-	}
-	return &room{left: most*brokers - used, limit: limit}
+	return &room{left: most*brokers - int64(img.ReplicaCount()), limit: limit}
 }
 
 // take takes room for a topic, or says that there is none.

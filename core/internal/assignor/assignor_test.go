@@ -64,7 +64,7 @@ func drawHistory(t *rapid.T, g group) {
 	for i := range g.members {
 		g.members[i].Current = make(map[kafka.TopicID][]int32)
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(g.topics), compareIDs) {
+	for _, id := range slices.SortedFunc(maps.Keys(g.topics), kafka.TopicID.Compare) {
 		for partition := range g.topics[id].Partitions {
 			if m := rapid.IntRange(-2, len(g.members)-1).Draw(t, "owner"); m >= 0 {
 				current := g.members[m].Current

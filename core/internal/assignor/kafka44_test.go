@@ -167,7 +167,7 @@ func number(id kafka.TopicID) int { return int(id[14])<<8 + int(id[15]) }
 // targetText is a target as testdata/Assign.java writes it.
 func targetText(target map[kafka.TopicID][]int32) string {
 	var parts []string
-	for _, id := range slices.SortedFunc(maps.Keys(target), compareIDs) {
+	for _, id := range slices.SortedFunc(maps.Keys(target), kafka.TopicID.Compare) {
 		partitions := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(target[id]), "[]")), ",")
 		parts = append(parts, fmt.Sprintf("%d:%s", number(id), partitions))
 	}

@@ -1,7 +1,6 @@
 package assignor
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -76,12 +75,9 @@ func subscribed(members []Member, topics map[kafka.TopicID]Topic) ([]kafka.Topic
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, compareIDs)
+	slices.SortFunc(ids, kafka.TopicID.Compare)
 	return ids, nil
 }
-
-// compareIDs orders topics by the bytes of their ids.
-func compareIDs(a, b kafka.TopicID) int { return bytes.Compare(a[:], b[:]) }
 
 // homogeneous says whether all members subscribe to the same topics.
 func (p *plan) homogeneous() bool {
@@ -98,8 +94,8 @@ func (p *plan) homogeneous() bool {
 func (p *plan) claims() [][]seat {
 	claims := make([][]seat, len(p.members))
 	for m, member := range p.members {
-		for _, id := range slices.SortedFunc(maps.Keys(member.Current), compareIDs) {
-			if _, ok := slices.BinarySearchFunc(member.Topics, id, compareIDs); !ok {
+		for _, id := range slices.SortedFunc(maps.Keys(member.Current), kafka.TopicID.Compare) {
+			if _, ok := slices.BinarySearchFunc(member.Topics, id, kafka.TopicID.Compare); !ok {
 				continue
 			}
 			topic := p.index[id]

@@ -115,6 +115,24 @@ func (g *Group) Subscribes(topic string) bool {
 	return ok
 }
 
+// SubscribesToAny reports whether a member may read any of some topics.
+func (g *Group) SubscribesToAny(topics map[string]bool) bool {
+	if len(topics) < len(g.names) {
+		for name := range topics {
+			if g.Subscribes(name) {
+				return true
+			}
+		}
+		return false
+	}
+	for name := range g.names {
+		if topics[name] {
+			return true
+		}
+	}
+	return false
+}
+
 // Topics calls yield with each topic that members subscribe to.
 func (g *Group) Topics(yield func(string) bool) {
 	for name := range g.names {

@@ -141,8 +141,5 @@ func (a Assignment) at(epoch int32) Owned {
 // topicOrder are the topics of partitions in a fixed order, so that what is written
 // does not depend on the order of a map.
 func topicOrder[V any](of map[kafka.TopicID]V) []kafka.TopicID {
-	return slices.SortedFunc(maps.Keys(of), compareIDs)
+	return slices.SortedFunc(maps.Keys(of), kafka.TopicID.Compare)
 }
-
-// compareIDs orders topic ids.
-func compareIDs(a, b kafka.TopicID) int { return bytes.Compare(a[:], b[:]) }

@@ -136,7 +136,7 @@ func (p *plan) reconcile(m *Member, target Assignment, epoch int32, changed, kno
 	ids := p.g.subscribedIDs(m, p.env.Image)
 	r := reconciliation{epoch: epoch, target: target, changed: changed, owner: p.g.owner, owned: owned, known: known,
 		subscribed: func(id kafka.TopicID) bool {
-			_, ok := slices.BinarySearchFunc(ids, id, compareIDs)
+			_, ok := slices.BinarySearchFunc(ids, id, kafka.TopicID.Compare)
 			return ok
 		}}
 	next, err := r.next(m)

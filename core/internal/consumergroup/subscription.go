@@ -111,7 +111,7 @@ func (g *Group) subscribedIDs(m *Member, img *meta.Image) []kafka.TopicID {
 			}
 		}
 	}
-	slices.SortFunc(ids, compareIDs)
+	slices.SortFunc(ids, kafka.TopicID.Compare)
 	return slices.Compact(ids)
 }
 

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -137,6 +138,13 @@ func (c *Coordinator) Apply(img *meta.Image) {
 func hasAdded(before, img *meta.Image) bool {
 	if before == nil {
 		return true
+	}
+	if ids, known := img.ChangedSince(before); known {
+		return slices.ContainsFunc(ids, func(id kafka.TopicID) bool {
+			_, had := before.TopicByID(id)
+			_, has := img.TopicByID(id)
+			return has && !had
+		})
 	}
 	for t := range img.Topics() {
 		if _, ok := before.TopicByID(t.ID); !ok {

@@ -8,6 +8,7 @@ import (
 	"github.com/mortisemq/mortise/core/internal/group"
 	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 	"github.com/mortisemq/mortise/core/record"
 )
 
@@ -38,6 +39,10 @@ type shard struct {
 	armed  int64        // when timer fires, ms; 0: not armed
 	held   []held       // answers that wait to be committed, oldest first; guarded by mu
 	awaits int          // waits that the partition has, or gets at once; guarded by mu
+
+	// dropped is the last image of which no deleted topic has offsets here any more; nil:
+	// there was none. Guarded by mu.
+	dropped *meta.Image
 
 	lookups []group.Lookup // that wait, or are run, by the one goroutine for them; guarded by mu
 	looking bool           // it is there; guarded by mu

@@ -10,14 +10,14 @@ import (
 const dropTries = 1000
 
 // dropDeletedTopics deletes the offsets of topics that are gone, or that were made
-// anew under the same name. before is nil after a load.
+// anew under the same name since the image before; nil: that is not known.
 func (s *shard) dropDeletedTopics(before, img *meta.Image) {
 	s.mu.Lock()
-	if s.status != statusActive {
+	if s.status != statusActive || s.dropped != nil && img.Index <= s.dropped.Index {
 		s.mu.Unlock()
 		return
 	}
-	now := s.now()
+	now, all := s.now(), true
 	var todo []done
 	for name, keep := range s.gone(before, img) {
 		for tries := 0; tries < dropTries; tries++ {
@@ -28,9 +28,13 @@ func (s *shard) dropDeletedTopics(before, img *meta.Image) {
 			d := s.settle(now, out)
 			todo = append(todo, d)
 			if d.code != kafka.None {
+				all = false
 				break // the next image tries again
 			}
 		}
+	}
+	if all {
+		s.dropped = img
 	}
 	s.mu.Unlock()
 	for _, d := range todo {
@@ -38,11 +42,16 @@ func (s *shard) dropDeletedTopics(before, img *meta.Image) {
 	}
 }
 
-// gone are the topics that offsets belong to and that are not what they were, with the
-// id of the one that has the name now, or none. Caller holds mu.
+// gone are the topics that offsets may belong to and that are not what they were, with
+// the id of the one that has the name now, or none. Cost: what changed since the image of
+// which everything was deleted; all topics with offsets if that is not known. Caller holds
+// mu.
 func (s *shard) gone(before, img *meta.Image) map[string]kafka.TopicID {
 	gone := map[string]kafka.TopicID{}
-	for name := range s.state.Topics {
+	if s.dropped != nil {
+		before = s.dropped
+	}
+	look := func(name string) {
 		t, ok := img.Topic(name)
 		if !ok {
 			gone[name] = kafka.NoTopicID
@@ -51,6 +60,17 @@ func (s *shard) gone(before, img *meta.Image) map[string]kafka.TopicID {
 				gone[name] = t.ID
 			}
 		}
+	}
+	if s.dropped != nil {
+		if names, known := img.NamesChangedSince(before); known {
+			for _, name := range names {
+				look(name)
+			}
+			return gone
+		}
+	}
+	for name := range s.state.Topics {
+		look(name)
 	}
 	return gone
 }

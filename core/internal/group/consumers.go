@@ -1,6 +1,8 @@
 package group
 
 import (
+	"maps"
+
 	"github.com/mortisemq/mortise/core/internal/consumergroup"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
@@ -61,27 +63,22 @@ func (s *State) env(group string, now int64) *consumergroup.Env {
 }
 
 // SetImage tells the State what topics there are. added says whether there are some
-// that were not there before; it is asked only if somebody wants to know.
+// that were not there before; it is asked only if somebody wants to know. Cost: a map
+// access for each group and topic that changed.
 func (s *State) SetImage(img *meta.Image, added func() bool) {
-	before := s.image
+	changed := s.changedTopics(img)
 	s.image = img
-	changed := map[string]bool{}
+	if len(changed) == 0 && s.newTopics != 0 {
+		return
+	}
 	regexes := false
 	for _, g := range s.groups {
 		if g.consumers == nil {
 			continue
 		}
 		regexes = regexes || g.consumers.HasRegexes()
-		for name := range g.consumers.Topics {
-			is, known := changed[name]
-			if !known {
-				is = topicChanged(before, img, name)
-				changed[name] = is
-			}
-			if is {
-				g.consumers.TopicsChanged()
-				break
-			}
+		if g.consumers.SubscribesToAny(changed) {
+			g.consumers.TopicsChanged()
 		}
 	}
 	if s.newTopics == 0 || regexes && added() {
@@ -89,11 +86,32 @@ func (s *State) SetImage(img *meta.Image, added func() bool) {
 	}
 }
 
-// topicChanged reports whether a topic may be another than it was.
-func topicChanged(before, img *meta.Image, name string) bool {
-	was, _ := before.Topic(name)
-	is, _ := img.Topic(name)
-	return was != is
+// changedTopics are the topics that are not what they were in the image before: all, or,
+// if the new image does not know what changed since, those that somebody subscribes to.
+func (s *State) changedTopics(img *meta.Image) map[string]bool {
+	changed := map[string]bool{}
+	look := func(name string) bool {
+		was, _ := s.image.Topic(name)
+		is, _ := img.Topic(name)
+		changed[name] = was != is
+		return true
+	}
+	if names, known := img.NamesChangedSince(s.image); known {
+		for _, name := range names {
+			look(name)
+		}
+	} else {
+		for _, g := range s.groups {
+			if g.consumers != nil {
+				g.consumers.Topics(func(name string) bool {
+					_, looked := changed[name]
+					return looked || look(name)
+				})
+			}
+		}
+	}
+	maps.DeleteFunc(changed, func(_ string, is bool) bool { return !is })
+	return changed
 }
 
 // write has changes of a consumer group written.

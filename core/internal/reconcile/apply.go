@@ -54,6 +54,7 @@ func (r *Roles) Apply(img *meta.Image) {
 		r.follow(&p.jobs[i])
 	}
 	r.table.change(p.put, nil)
+	r.retry = p.retry()
 	r.image = img
 	r.observed(img) // before anybody who waits for this image goes on
 	r.applied.Store(img.Index)
@@ -86,13 +87,25 @@ func (r *Roles) Reconfigure() {
 // diff compares the image with the table.
 func (r *Roles) diff(img *meta.Image) *plan {
 	p := &plan{first: r.image == nil}
-	configChanged := r.configs.turn(r.image, img)
-	for t := range img.Topics() {
-		old := r.table.id(t.ID)
-		if old != nil && old.image == t && !configChanged(t.Name) && !old.retry.Load() {
-			continue
+	configChanged, all := r.configs.turn(r.image, img)
+	compare := func(t *meta.Topic) {
+		old, changed := r.table.id(t.ID), configChanged(t.Name)
+		if old == nil || old.image != t || changed || old.retry.Load() {
+			r.diffTopic(p, img, t, old, changed)
 		}
-		r.diffTopic(p, img, t, old, configChanged(t.Name))
+	}
+	if ids, known := r.touched(img); known && !all {
+		for _, id := range ids {
+			if t, ok := img.TopicByID(id); ok {
+				compare(t)
+			} else if old := r.table.id(id); old != nil {
+				p.removeTopic(old)
+			}
+		}
+		return p
+	}
+	for t := range img.Topics() {
+		compare(t)
 	}
 	for old := range r.table.all {
 		if _, ok := img.TopicByID(old.ID); !ok {
@@ -100,6 +113,21 @@ func (r *Roles) diff(img *meta.Image) *plan {
 		}
 	}
 	return p
+}
+
+// touched are the topics that have to be compared: those that changed since the image that
+// is in effect, and those of which a log could not be opened then. known is false if that
+// may be any.
+func (r *Roles) touched(img *meta.Image) (ids []kafka.TopicID, known bool) {
+	if r.image == nil {
+		return nil, false
+	}
+	if ids, known = img.ChangedSince(r.image); len(r.retry) > 0 {
+		ids = slices.Concat(ids, r.retry)
+		slices.SortFunc(ids, kafka.TopicID.Compare)
+		ids = slices.Compact(ids)
+	}
+	return ids, known
 }
 
 // diffTopic plans what a new or changed topic needs.
@@ -131,6 +159,17 @@ func (r *Roles) diffTopic(p *plan, img *meta.Image, t *meta.Topic, old *Topic, c
 	} else if old != nil {
 		p.gone = append(p.gone, old)
 	}
+}
+
+// retry are the topics of which a log could not be opened, once the jobs have run. All
+// of those before are among the new tables.
+func (p *plan) retry() (ids []kafka.TopicID) {
+	for _, t := range p.put {
+		if t.retry.Load() {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
 }
 
 // removeTopic plans the removal of a topic and its logs.

@@ -29,23 +29,24 @@ func (c *configs) brokerResources() [2]meta.Resource {
 }
 
 // turn looks at the change from old (nil: the first) to next, and returns a
-// function that says whether a topic's configuration changed.
-func (c *configs) turn(old, next *meta.Image) (changed func(topic string) bool) {
+// function that says whether a topic's configuration changed. all: each one's did.
+func (c *configs) turn(old, next *meta.Image) (changed func(topic string) bool, all bool) {
+	every := func(string) bool { return true }
 	if old == nil {
 		c.forget(next)
-		return func(string) bool { return true }
+		return every, true
 	}
 	for _, b := range c.brokerResources() {
 		if !maps.Equal(old.Config(b), next.Config(b)) {
 			c.forget(next)
-			return func(string) bool { return true }
+			return every, true
 		}
 	}
 	return func(topic string) bool {
 		t := meta.Resource{Type: meta.ResourceTopic, Name: topic}
 		was, is := old.Config(t), next.Config(t)
 		return (was != nil || is != nil) && !maps.Equal(was, is)
-	}
+	}, false
 }
 
 // forget drops what was derived from an older image's broker values.

@@ -16,8 +16,10 @@
 // can't be opened costs its own partition only.
 //
 // Costs: a lookup is one hash, one atomic load and one map access, without a lock
-// or an allocation. Applying an image costs one comparison per topic and the work
-// for what changed; logs are opened and made by several goroutines.
+// or an allocation. Applying an image costs the work for what changed since the last one;
+// a look at every topic only at the start, after a change of the broker's own
+// configuration, and when so many images were missed that the new one does not know what
+// changed since. Logs are opened and made by several goroutines.
 //
 // Invariants:
 //   - AppliedIndex never goes back; when it is i, every partition of image i has

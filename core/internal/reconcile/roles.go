@@ -68,6 +68,7 @@ type Roles struct {
 
 	apply     sync.Mutex          // one image at a time
 	image     *meta.Image         // the last applied; guarded by apply
+	retry     []kafka.TopicID     // topics of it of which a log could not be opened; guarded by apply
 	configs   configs             // guarded by apply
 	stop      func()              // of the watch; guarded by apply
 	observers []func(*meta.Image) // guarded by apply
