@@ -134,6 +134,7 @@ func (h *neighbourhood) registered(b *broker.Broker) error {
 		Epoch:   func() kafka.BrokerEpoch { return h.session.Epoch(h.group.Image(), b.Registered) },
 		Applied: func() uint64 { return h.group.Image().Index }, Log: h.log,
 		Full:     b.Full,
+		Answered: b.Heard,
 		Register: func(ctx context.Context) error { return h.session.Again(ctx, b.Registered) },
 		Send: func(ctx context.Context, body []byte) ([]byte, error) {
 			return h.group.CallLeader(ctx, peer.KindHeartbeat, body)

@@ -31,6 +31,9 @@ type BeaterOptions struct {
 	Full func() bool
 	// Send takes a heartbeat to the leader, whoever that is, and brings the answer.
 	Send func(ctx context.Context, body []byte) ([]byte, error)
+	// Answered is told when a heartbeat was sent that the leader has answered; nil: nobody
+	// wants to know.
+	Answered func(sent time.Time)
 	// Register registers the broker again: the cluster has forgotten it.
 	Register func(ctx context.Context) error
 	Log      *slog.Logger // nil: nothing is logged
@@ -175,8 +178,12 @@ func (b *Beater) exchange(ctx context.Context) (a Answer, err error) {
 	if err != nil {
 		return a, err
 	}
+	sent := time.Now()
 	if body, err = b.options.Send(ctx, body); err != nil {
 		return a, err
+	}
+	if b.options.Answered != nil {
+		b.options.Answered(sent)
 	}
 	b.full.Store(h.Full)
 	return a, decode(body, &a)

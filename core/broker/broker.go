@@ -53,6 +53,7 @@ type Broker struct {
 	state    atomic.Int32
 	shown    shown
 	epoch    atomic.Int64 // of the registration that counts; 0: none yet
+	contact  contact      // with whoever decides
 
 	telemetry *telemetry.Manager // nil: clients push no metrics
 

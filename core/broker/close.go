@@ -18,6 +18,7 @@ const parkedGrace = time.Second
 // flushed and marked clean in both cases, unless that fails.
 func (b *Broker) Close(ctx context.Context) error {
 	was := state(b.state.Swap(int32(stateStopping)))
+	b.contact.close()
 	var errs []error
 	note := func(what string, err error) {
 		if err != nil {

@@ -207,6 +207,9 @@ func (b *Broker) Reconfigure(static config.Static) (pending []string) {
 	return b.broker.Reconfigure(static)
 }
 
+// Heard tells the broker that whoever decides has answered it now.
+func (b *Broker) Heard() { b.broker.Heard(time.Now()) }
+
 // FS is the present disk.
 func (b *Broker) FS() vfs.FS { return b.options.FS }
 

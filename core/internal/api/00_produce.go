@@ -286,7 +286,10 @@ func (c *produceCall) respond() *wire.Response {
 			res := &c.results[next]
 			next++
 			if res.Err == kafka.ErrNotLeaderOrFollower && c.r.Version >= 10 {
-				if res.Leader = c.a.leaderOf(c.r.Version >= 13, t.Name, t.ID, res.Index); res.Leader != nil {
+				if res.Leader = c.a.leaderOf(c.r.Version >= 13, t.Name, t.ID, res.Index); res.Leader != nil && res.Leader.ID == c.a.deps.Self {
+					res.Leader = nil // it has given up (partition.GiveUp): others know better
+				}
+				if res.Leader != nil {
 					endpoints = c.a.addEndpoint(endpoints, res.Leader, c.r.Conn.Listener)
 				}
 			}

@@ -157,6 +157,17 @@ func (s *State) HighWatermark(current, leaderEnd kafka.Offset, now time.Time, r 
 	return max(current, hw)
 }
 
+// Silent says whether a replica that holds the high watermark below upTo has not fetched
+// for so long: nothing up to there can be committed before it does, or is out.
+func (s *State) Silent(upTo kafka.Offset, now time.Time, d time.Duration) bool {
+	for i := range s.followers {
+		if f := &s.followers[i]; f.holds && f.end < upTo && now.Sub(f.fetched) >= d {
+			return true
+		}
+	}
+	return false
+}
+
 // LowWatermark is the least log start of the followers that are registered now, and
 // most: what DeleteRecords has removed everywhere (KIP-107). NoOffset: one of them was
 // not heard of yet.

@@ -34,6 +34,7 @@ type await struct {
 	upTo     kafka.Offset
 	flush    kafka.Offset // what must be on the disk, too; 0: nothing
 	deadline time.Time    // zero: none
+	since    time.Time    // with a deadline only
 	w        logdir.Waiter
 }
 
@@ -61,7 +62,8 @@ func (p *Partition) AwaitWithin(q Wait, w logdir.Waiter) {
 	}
 	a := await{upTo: q.UpTo, w: w}
 	if q.Limit >= 0 {
-		a.deadline = p.parts.Clock.Now().Add(q.Limit)
+		a.since = p.parts.Clock.Now()
+		a.deadline = a.since.Add(q.Limit)
 	}
 	p.mu.Lock()
 	role = p.role.Load()

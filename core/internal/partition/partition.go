@@ -39,6 +39,7 @@ type Parts struct {
 
 	timeouts timeouts
 	stopping atomic.Bool // nobody waits for replicas any more
+	cutOff   atomic.Bool // see CutOff
 }
 
 // lagDefault is Kafka's default of replica.lag.time.max.ms.
@@ -80,6 +81,7 @@ type Partition struct {
 	ctl sync.Mutex // one change of role, truncation or move at a time
 
 	mu        sync.Mutex   // orders appends, role changes, the high watermark and moves
+	silent    bool         // GiveUp gave up, and the high watermark has not moved since; guarded by mu
 	unseen    int64        // bytes between the high watermark and the log end since the role began; guarded by mu
 	asked     kafka.Offset // end of what a flush was asked for; guarded by mu
 	gone      bool         // closed or deleted: it does not move any more; guarded by mu

@@ -88,7 +88,7 @@ func (p *Partition) append(a *Append) Appended {
 // with.
 func (p *Partition) write(role *Role, c *Config, v *record.Validated, now int64, acks int16) Appended {
 	p.mu.Lock()
-	if p.role.Load() != role {
+	if p.role.Load() != role || p.givesUp(acks) {
 		p.mu.Unlock()
 		return refused(kafka.ErrNotLeaderOrFollower, "")
 	}

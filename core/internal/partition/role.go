@@ -105,6 +105,7 @@ func (p *Partition) take(r *Role, begins bool) (visible int64, taken bool) {
 		return 0, false
 	}
 	p.followers = p.view(r, begins)
+	p.silent = false
 	if r.Leading && !begins {
 		p.count(is, r)
 	}
@@ -185,6 +186,7 @@ func (p *Partition) raise(hw, end kafka.Offset) int64 {
 		return 0
 	}
 	p.hw.Store(int64(hw))
+	p.silent = false
 	p.at().dir.Changed()
 	n := max(p.unseen, 1)
 	if hw == end {

@@ -163,6 +163,19 @@ func (r *Roles) Made() []meta.PartitionID {
 	return slices.Clone(r.made)
 }
 
+// CutOff says whether whoever decides was not heard of for the duration, and ends what
+// waits in vain because followers are not heard of either: see Partition.GiveUp.
+func (r *Roles) CutOff(is bool, d time.Duration) {
+	r.parts.CutOff(is)
+	if !is {
+		return
+	}
+	now := r.o.Clock.Now()
+	for p := range r.All {
+		p.GiveUp(now, d)
+	}
+}
+
 // AppliedIndex is the index of the last image that is in effect here.
 func (r *Roles) AppliedIndex() uint64 { return r.applied.Load() }
 
