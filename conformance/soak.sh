@@ -56,13 +56,25 @@ pause() {
   kill -CONT "$(cat "$target_dir/pid")"
 }
 
-# The same for the nodes of a cluster, one after the other; the next one only when all is in sync again. When a node is
-# killed or hangs while members join, kgo tells its user, and TestGroupETL takes that for a failure: cluster-broken does
-# that to clients.
+# The same for the nodes of a cluster, one after the other; the next one only when all is in sync again. Who is killed or
+# hangs is away for long enough that others take over, a real Kafka's too (broker.session.timeout.ms is 9 s). What kgo
+# tells of that is counted: see kgo_lossy.
 node=0
+node_away=12
 node_restart() {
   node=$((node % 3 + 1))
   node_end "$node" TERM && node_begin "$node"
+}
+node_kill() {
+  node=$((node % 3 + 1))
+  node_end "$node" KILL && sleep "$node_away" && node_begin "$node"
+}
+node_pause() {
+  local pid
+  node=$((node % 3 + 1))
+  pid=$(three_pid "$node")
+  kill -STOP "$pid" && sleep "$node_away" && kill -CONT "$pid"
+  three_in_sync
 }
 
 # groups_of_all PREFIX runs a group of each client at the same time.
@@ -79,7 +91,7 @@ groups_of_all() {
 
 etl=(-test.count "$rounds" -test.timeout 25m -test.run '^TestGroupETL$')
 
-for what in java javac python node members kgo; do
+for what in java javac python node members kgo kgo_lossy; do
   must "install-$what" "install_$what"
 done
 must build build_target
@@ -121,6 +133,9 @@ must start-three three_start
 step cluster-kgo-large cluster_kgo "$records" -test.timeout 25m
 KGO_TEST_CHAOS=1 step cluster-kgo-connections-cut cluster_kgo "$records" "${etl[@]}"
 step cluster-kgo-node-restarted while_troubled 10 node_restart cluster_kgo "$records" "${etl[@]}"
+# The members of these tests join in the first seconds.
+step cluster-kgo-node-killed while_troubled 5 node_kill kgo_lossy cluster_kgo "$records" "${etl[@]}"
+step cluster-kgo-node-paused while_troubled 5 node_pause kgo_lossy cluster_kgo "$records" "${etl[@]}"
 three_stop
 step groups-broker-killed while_troubled 10 crash groups_of_all killed
 step groups-broker-restarted while_troubled 10 restart groups_of_all restarted

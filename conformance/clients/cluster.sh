@@ -4,7 +4,9 @@
 three_dir="$work/three"
 three_port=$(free_ports 6) # three of a real Kafka take six
 three="localhost:$three_port"
-three_all="localhost:$three_port,localhost:$((three_port + 1)),localhost:$((three_port + 2))"
+three_step=1
+[[ $target == kafka ]] && three_step=2 # its controllers are between its brokers
+three_all="localhost:$three_port,localhost:$((three_port + three_step)),localhost:$((three_port + 2 * three_step))"
 # Leaders stay where they are put, and a throttled replica takes more than one fetch.
 three_options=(auto.leader.rebalance.enable=false replica.fetch.max.bytes=65536)
 
@@ -91,13 +93,21 @@ node_end() {
 node_begin() {
   if [[ $target == kafka ]]; then
     "$here/oracle/kafka.sh" voter "$three_dir" "$three_port" "$1" "${three_options[@]}"
-    until_silent tool TopicCommand --bootstrap-server "$three" --describe --under-replicated-partitions
-    return
+  else
+    setsid "$work/mortise" serve --config "$three_dir/node-$1/mortise.yaml" >>"$three_dir/node-$1/mortise.log" 2>&1 </dev/null &
+    echo $! >"$three_dir/node-$1/pid"
+    disown
   fi
-  setsid "$work/mortise" serve --config "$three_dir/node-$1/mortise.yaml" >>"$three_dir/node-$1/mortise.log" 2>&1 </dev/null &
-  echo $! >"$three_dir/node-$1/pid"
-  disown
-  until_prints '^healthy' three_cli health
+  three_in_sync
+}
+
+# three_in_sync waits until no node lacks anything.
+three_in_sync() {
+  if [[ $target == kafka ]]; then
+    until_silent tool TopicCommand --bootstrap-server "$three" --describe --under-replicated-partitions
+  else
+    until_prints '^healthy' three_cli health
+  fi
 }
 
 cluster_topics() {
