@@ -136,6 +136,7 @@ func (h *neighbourhood) registered(b *broker.Broker) error {
 		Full:     b.Full,
 		Answered: b.Heard,
 		Register: func(ctx context.Context) error { return h.session.Again(ctx, b.Registered) },
+		Rejoin:   h.group.CatchUp,
 		Send: func(ctx context.Context, body []byte) ([]byte, error) {
 			return h.group.CallLeader(ctx, peer.KindHeartbeat, body)
 		}}))

@@ -57,6 +57,16 @@ func (f *faults) elect(*node, time.Duration) {
 	f.propose(&metadata.ElectLeaders{Kind: meta.Preferred, All: true})
 }
 
+// giveUp has anybody be elected where all who were in sync have lost what they had, as
+// the contract lets them.
+func (f *faults) giveUp() {
+	f.partitions(func(id meta.PartitionID, p *meta.Partition) {
+		if p.Leader == kafka.NoBroker && len(p.ISR)+len(p.ELR) == 0 && f.w.history.of(id).loose {
+			f.propose(&metadata.ElectLeaders{Kind: meta.Unclean, Partitions: []metadata.PartitionID{metadata.PartitionID(id)}})
+		}
+	})
+}
+
 // configure changes min.insync.replicas of a topic that may have any.
 func (f *faults) configure(*node, time.Duration) {
 	t, ok := f.w.control.latest().Topic("single")

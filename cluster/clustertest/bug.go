@@ -48,7 +48,7 @@ func (c *control) again(q metadata.AlterISR) {
 // lie has a broker that stopped without order say something else.
 func (c *control) lie(n *node, q *metadata.RegisterBroker) {
 	if b, known := c.latest().Broker(n.id); known && c.w.bug == replicatest.IgnoreUncleanShutdown {
-		q.CleanShutdown, q.PreviousEpoch = true, b.Epoch
+		q.CleanShutdown, q.PreviousEpoch, q.Missing = true, b.Epoch, nil
 	}
 }
 

@@ -134,7 +134,12 @@ func (c *control) change(a controller.VoterChange, done func(error)) {
 		c.w.after(electAfter, func() { done(errors.New("not agreed on")) })
 		return
 	}
+	var err error
 	apply := func() {
+		if _, known := c.latest().Broker(a.ID); a.Kind == controller.Remove && known {
+			err = errors.New("it is registered")
+			return
+		}
 		if c.w.bug == replicatest.KeepVotes && a.Kind != controller.Promote {
 			return
 		}
@@ -143,7 +148,6 @@ func (c *control) change(a controller.VoterChange, done func(error)) {
 		c.w.note("control: %v: %v", a, c.members)
 	}
 	c.ask(&proposal{term: c.term, change: apply, decided: func(metadata.Result, int) {
-		var err error
 		if !c.w.calm && c.w.chance(10) {
 			err = errors.New("the time is over")
 		}

@@ -19,6 +19,7 @@ const (
 	controlTimeout = 3 * time.Second
 	retryAfter     = 200 * time.Millisecond
 	stopTimeout    = 8 * time.Second
+	rejoinAfter    = 15 * time.Second
 )
 
 // wallStart is what the nodes' clocks show at the start.
@@ -34,6 +35,7 @@ type node struct {
 	incarnation int
 	replicas    replicatest.Replicas // nil: no process
 	epoch       kafka.BrokerEpoch    // 0: not registered yet
+	answered    time.Duration        // when a leader answered its heartbeat last
 	image       *meta.Image          // what the process knows
 	index       int                  // of image in the control log
 	waiting     []waiting
@@ -41,6 +43,7 @@ type node struct {
 	parked      []*parked
 	stopping    bool
 	torn        bool // the power was cut before it started
+	disks       int  // that it had before
 	left        bool // for good, unless it joins once more
 
 	behind time.Duration // until then it hears nothing of the control log

@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mortisemq/mortise/cluster/controller"
@@ -27,7 +28,7 @@ func (n *node) start() {
 		})
 		return
 	}
-	n.replicas = replicas
+	n.replicas, n.answered = replicas, n.w.now
 	previous, clean := replicas.CleanEpoch()
 	n.note("started, clean %v", clean)
 	n.register(previous, clean)
@@ -36,7 +37,8 @@ func (n *node) start() {
 
 // register makes the process known to the cluster, and plays its roles afterwards.
 func (n *node) register(previous kafka.BrokerEpoch, clean bool) {
-	c := &metadata.RegisterBroker{ID: n.id, CleanShutdown: clean, PreviousEpoch: previous}
+	c := &metadata.RegisterBroker{ID: n.id, CleanShutdown: clean, PreviousEpoch: previous,
+		LogDirs: []kafka.TopicID{n.disk()}, Missing: n.missing()}
 	n.w.control.lie(n, c)
 	n.w.control.join(n, func() { n.enrol(c) })
 }
@@ -57,6 +59,23 @@ func (n *node) enrol(c *metadata.RegisterBroker) {
 			n.later(0, n.heartbeat)
 		}
 	})
+}
+
+// disk is the id of a node's log directory.
+func (n *node) disk() kafka.TopicID { return kafka.TopicID{1: byte(n.host), 2: byte(n.disks), 15: 1} }
+
+// missing is what a broker with a new disk should have and has not.
+func (n *node) missing() (all []metadata.PartitionID) {
+	img := n.w.control.latest()
+	if b, known := img.Broker(n.id); !known || slices.Contains(b.LogDirs, n.disk()) {
+		return nil
+	}
+	n.w.faults.partitions(func(id meta.PartitionID, _ *meta.Partition) {
+		if img.Expects(n.id, id) {
+			all = append(all, metadata.PartitionID(id))
+		}
+	})
+	return all
 }
 
 // learn is news of the control log.
@@ -107,18 +126,29 @@ func (n *node) heartbeat() {
 	n.beat(func(controller.Answer) {})
 }
 
-// beat is one heartbeat.
+// beat is one heartbeat, if the node is a member of the control log: it finds no leader
+// else.
 func (n *node) beat(told func(controller.Answer)) {
+	if !n.w.control.members.have(n.host) {
+		return
+	}
 	n.w.control.heartbeat(n, func(a controller.Answer) {
 		if a.Status != controller.Known {
 			n.note("epoch %d is not known", n.epoch)
-			n.register(n.epoch, false)
+			n.register(n.epoch, a.Status == controller.Unknown) // as session.Again
 		}
+		n.answered = n.w.now
 		told(a)
 	})
 }
 
+// tick lets time pass. Who was removed from the control log when it registered asks to be
+// let in after a while, as controller.Beater does.
 func (n *node) tick() {
+	if n.w.now-n.answered >= rejoinAfter && !n.w.control.members.have(n.host) {
+		n.answered = n.w.now
+		n.w.control.join(n, func() {})
+	}
 	n.replicas.Tick()
 	n.later(tickEvery, n.tick)
 }
@@ -147,6 +177,7 @@ func (n *node) cutPower() {
 func (n *node) wipe() {
 	n.note("comes back with an empty disk")
 	n.machine.Wipe()
+	n.disks++
 	n.index, n.image = 0, meta.Empty("")
 }
 

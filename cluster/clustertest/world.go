@@ -193,9 +193,10 @@ func (w *world) healAll() {
 	w.after(time.Second, w.repair)
 }
 
-// repair starts processes anew whose disk failed while it was full, as somebody must do
-// who is told of it.
+// repair does what somebody must do who is told of it: it starts processes anew whose disk
+// failed while it was full, and has anybody lead what nobody can who is in sync.
 func (w *world) repair() {
+	w.faults.giveUp()
 	for _, n := range w.nodes {
 		if n.replicas != nil && n.epoch != 0 && n.hasFailed() {
 			n.restart()

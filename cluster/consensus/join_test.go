@@ -15,6 +15,7 @@ import (
 
 	"github.com/mortisemq/mortise/cluster/peer"
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 )
 
 // A node that comes late gets a snapshot, because the entries before it are gone.
@@ -92,6 +93,31 @@ func growAndShrink(t *testing.T, root string) {
 	if members := want.group.Members(); len(members) != 3 {
 		t.Errorf("members %v, want three", members)
 	}
+}
+
+// A node that was unregistered may be back, and registered, by the time it is to be removed.
+func TestRegisteredNodesAreNotRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 3)
+		c.grow()
+		if _, err := c.nodes[3].group.RegisterBroker(t.Context(), meta.Registration{ID: 3}); err != nil {
+			t.Fatal(err)
+		}
+		c.decide(1)
+		c.lead(func(g *Group) error {
+			err := g.Remove(t.Context(), 3)
+			if errors.Is(err, kafka.ErrInvalidRequest.Err("")) {
+				return nil
+			}
+			if err == nil {
+				t.Error("a registered broker was removed")
+			}
+			return err
+		})
+		c.lead(func(g *Group) error { return g.UnregisterBroker(t.Context(), 3) })
+		c.lead(func(g *Group) error { return g.Demote(t.Context(), 3) })
+		c.lead(func(g *Group) error { return g.Remove(t.Context(), 3) })
+	})
 }
 
 // A node that is killed comes back with what is on its disk at that moment, also when

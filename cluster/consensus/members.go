@@ -170,8 +170,12 @@ func (g *Group) Demote(ctx context.Context, id kafka.BrokerID) error {
 }
 
 // Remove has a node not get the control log any more. For this node it is as with
-// Demote.
+// Demote. A broker that is registered, perhaps since a moment, stays: it would not hear of
+// anything, and not find the leader to say so.
 func (g *Group) Remove(ctx context.Context, id kafka.BrokerID) error {
+	if _, known := g.Image().Broker(id); known {
+		return kafka.ErrInvalidRequest.Err(fmt.Sprintf("Broker %d is registered: it is unregistered before its node can be removed.", id))
+	}
 	if err := g.stepAside(ctx, id); err != nil {
 		return err
 	}

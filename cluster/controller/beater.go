@@ -17,6 +17,11 @@ const (
 	// stopPatience is how long a broker that stops waits for a leader who answers: longer
 	// than an election takes.
 	stopPatience = 5 * time.Second
+
+	// rejoinAfter is how long no heartbeat reaches a leader before the node asks to be let
+	// in again, and rejoinWait how long that may take.
+	rejoinAfter = 15 * time.Second
+	rejoinWait  = 10 * time.Second
 )
 
 // BeaterOptions are what a Beater says and to whom.
@@ -36,7 +41,10 @@ type BeaterOptions struct {
 	Answered func(sent time.Time)
 	// Register registers the broker again: the cluster has forgotten it.
 	Register func(ctx context.Context) error
-	Log      *slog.Logger // nil: nothing is logged
+	// Rejoin finds the control log again, of which this node may be no member any more: it
+	// was removed when the broker registered. nil: that can't be.
+	Rejoin func(ctx context.Context) error
+	Log    *slog.Logger // nil: nothing is logged
 }
 
 // Beater sends the heartbeats of a broker. It is safe for concurrent use.
@@ -118,18 +126,22 @@ func nudge(c chan struct{}) {
 // run sends heartbeats until ctx ends or the broker is let go.
 func (b *Beater) run(ctx context.Context) {
 	defer b.running.Done()
-	retry := beatRetry
+	retry, answered := beatRetry, time.Now()
 	for {
 		a, err := b.beat(ctx)
 		pause := b.options.Interval
 		switch {
 		case err != nil:
 			pause, retry = min(retry, pause), min(2*retry, pause)
+			if time.Since(answered) >= rejoinAfter && b.options.Rejoin != nil && !b.stopping.Load() {
+				b.rejoin(ctx)
+				answered = time.Now() // or ask again after a while
+			}
 		case b.stopping.Load() && (a.Stop || a.Status == Superseded):
 			close(b.letGo)
 			return
 		default:
-			retry = beatRetry
+			retry, answered = beatRetry, time.Now()
 			if b.stopping.Load() {
 				pause = beatStop
 				nudge(b.answered)
@@ -169,6 +181,15 @@ func (b *Beater) beat(ctx context.Context) (Answer, error) {
 		b.said = ""
 	}
 	return a, err
+}
+
+// rejoin has the node ask to be let in.
+func (b *Beater) rejoin(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, rejoinWait)
+	defer cancel()
+	if err := b.options.Rejoin(ctx); err != nil {
+		b.say(slog.LevelWarn, "no heartbeat reaches a leader, and nobody lets this node in", "error", err)
+	}
 }
 
 // exchange sends a heartbeat and reads the answer.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -329,6 +330,42 @@ func TestForgottenBrokerRegistersAgain(t *testing.T) {
 		defer c.mu.Unlock()
 		if _, ok := c.publish.Image().Broker(2); !ok || !slices.Equal(c.again, []kafka.BrokerID{2}) {
 			t.Errorf("registered again: %v", c.again)
+		}
+	})
+}
+
+// A node that was removed from the control log when its broker registered finds no leader:
+// it asks to be let in, again and again.
+func TestBrokerWithoutALeaderAsksToBeLetIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked, heard atomic.Int32
+		b := Beat(BeaterOptions{ID: 2, Epoch: func() kafka.BrokerEpoch { return 1 }, Applied: func() uint64 { return 1 },
+			Send: func(context.Context, []byte) ([]byte, error) {
+				if asked.Load() < 2 {
+					return nil, errors.New("nobody leads")
+				}
+				heard.Add(1)
+				return encode(&Answer{Status: Known})
+			},
+			Register: func(context.Context) error { return nil },
+			Rejoin: func(context.Context) error {
+				if asked.Add(1) == 1 {
+					return errors.New("nobody is there")
+				}
+				return nil
+			}})
+		defer b.Close()
+		time.Sleep(rejoinAfter - time.Second)
+		if n := asked.Load(); n != 0 {
+			t.Errorf("asked %d times while an election may take that long", n)
+		}
+		time.Sleep(rejoinAfter + 10*time.Second)
+		if asked.Load() != 2 || heard.Load() == 0 {
+			t.Errorf("asked %d times, %d heartbeats were heard", asked.Load(), heard.Load())
+		}
+		time.Sleep(2 * rejoinAfter)
+		if n := asked.Load(); n != 2 {
+			t.Errorf("asked %d times although a leader hears it", n)
 		}
 	})
 }
