@@ -65,13 +65,13 @@ func (s *sample) add(o sample) {
 	s.took, s.elapsed = append(s.took, o.took...), s.elapsed+o.elapsed
 }
 
-// measure takes a sample of one window.
-func (f *traffic) measure() sample {
+// measure takes a sample of some time.
+func (f *traffic) measure(lasts time.Duration) sample {
 	f.mu.Lock()
 	f.took = nil
 	f.mu.Unlock()
 	begin := time.Now()
-	<-time.After(window())
+	<-time.After(lasts)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return sample{f.took, time.Since(begin)}

@@ -12,7 +12,8 @@
 //
 //   - Lines on standard error never reach its parser, which panics over JSON that it
 //     does not expect. They are cut, cleaned, and given to Command.Stderr.
-//   - Its output is read at 32 MiB a second at most. A plugin that writes more waits.
+//   - Its output is read at 4 MiB a second at most. A plugin that writes more waits.
+//   - On Linux it stands behind the broker when processors are short (niceness).
 //   - It sees one line of standard output, the handshake, after package handshake has
 //     checked it. The rest is read too, or the plugin would block.
 //   - Its Kill and Ping have no deadline. Health has; Stop asks the process to end by

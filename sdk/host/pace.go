@@ -9,9 +9,9 @@ import (
 // How much of a process's output is read: one that writes without an end would keep the
 // broker's processors busy. What is beyond waits in the pipe, and so does the process.
 const (
-	outputRate  = 32 << 20 // bytes a second in the long run
-	outputBurst = 32 << 20 // bytes
-	lineCost    = 1 << 10  // bytes that a line counts as beside its own
+	outputRate  = 4 << 20 // bytes a second in the long run
+	outputBurst = 8 << 20 // bytes
+	lineCost    = 1 << 10 // bytes that a line counts as beside its own
 	pauseMin    = 10 * time.Millisecond
 )
 

@@ -292,6 +292,25 @@ func TestMemoryLimit(t *testing.T) {
 	<-p.Done()
 }
 
+// TestProcessesStandBehind: a process that computes does not take the processors from its
+// broker.
+func TestProcessesStandBehind(t *testing.T) {
+	before := nice(t, os.Getppid()) // as this process was started
+	if its := nice(t, launch(t, behaviour(t, "good")).PID()); its != min(before+niceness, 19) {
+		t.Errorf("niceness %d, want %d more than %d", its, niceness, before)
+	}
+}
+
+// nice is the niceness of a process's first thread; 0: of the calling thread.
+func nice(t *testing.T, pid int) int {
+	t.Helper()
+	raw, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
+	if err != nil {
+		t.Error(err)
+	}
+	return 20 - raw
+}
+
 // TestThreadsAreClean checks that confining a process confines no other thread of the
 // host, and none that is made later.
 func TestThreadsAreClean(t *testing.T) {
@@ -310,6 +329,9 @@ func TestThreadsAreClean(t *testing.T) {
 			text, err := os.ReadFile("/proc/thread-self/status")
 			if err != nil || !strings.Contains(string(text), "NoNewPrivs:\t0") {
 				t.Errorf("a thread of the host is confined, or %v", err)
+			}
+			if own, all := nice(t, 0), nice(t, os.Getppid()); own != all {
+				t.Errorf("a thread of the host has niceness %d, want %d", own, all)
 			}
 		})
 	}
