@@ -68,11 +68,14 @@ func (o options) pluginsTable(binary string) (string, error) {
 	}
 	counted, err := o.turns("check=count of murmur2", 0.75,
 		pluginRun{plain, map[string]string{"mortise.partitioner.check": "count"}}, pluginRun{plain, nil})
+	if err != nil {
+		return "", err
+	}
 	var text strings.Builder
 	text.WriteString("| produce, 1 KiB records with keys, 64 KiB batches | without | with | throughput: median of pairs (quartiles) | CPU: median (quartiles) | target |\n|---|---|---|---|---|---|\n")
 	text.WriteString(ruled.line())
 	text.WriteString(counted.line())
-	return text.String(), err
+	return text.String(), nil
 }
 
 // pluginsAsked is an error unless both plugins were asked: else their cost would be that

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Measures Mortise beside a real Kafka 4.4 and writes bench/RESULTS.md, or the file that is
 # its argument. It needs Go, Java, Maven for the jars the first time, some 25 GB of disk,
-# some 14 GB of memory, and a quarter of an hour without other work; strace if system calls
-# are to be counted. BENCH_FLAGS go to the program wherever it compares with Kafka (see
-# -help); data goes to a new folder in BENCH_DIR. BENCH_SHORT=1 runs everything once with
-# little: some four minutes, to see that it works; the figures are worth nothing and go to the
-# standard output. BENCH_PARTS names the parts to run, of those below; what is left out is
-# empty then, and the file goes to the standard output as well.
+# some 14 GB of memory, and half an hour without other work; strace if system calls are to be
+# counted. BENCH_FLAGS go to the program wherever it compares with Kafka (see -help); data
+# goes to a new folder in BENCH_DIR, that of the part plugins to /dev/shm. BENCH_SHORT=1 runs
+# everything once with little: some four minutes, to see that it works; the figures are worth
+# nothing and go to the standard output. BENCH_PARTS names the parts to run, of those below;
+# what is left out is empty then, and the file goes to the standard output as well.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
