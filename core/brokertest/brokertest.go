@@ -222,12 +222,20 @@ func (b *Broker) AdminAddr() string { return b.broker.AdminAddr().String() }
 // Dial opens a connection as a client would.
 func (b *Broker) Dial() (net.Conn, error) { return b.net.Dial(context.Background(), b.address) }
 
+// dialMax is how long clients try to reach a broker.
+const dialMax = 10 * time.Second
+
 // Client makes a client of this broker that is closed with the test.
 func (b *Broker) Client(opts ...kgo.Opt) *kgo.Client {
 	b.t.Helper()
 	all := append([]kgo.Opt{
 		kgo.SeedBrokers(b.address),
-		kgo.Dialer(func(ctx context.Context, _, address string) (net.Conn, error) { return b.net.Dial(ctx, address) }),
+		kgo.Dialer(func(ctx context.Context, _, address string) (net.Conn, error) {
+			// As kgo's own: who is cut off never answers.
+			ctx, stop := context.WithTimeout(ctx, dialMax)
+			defer stop()
+			return b.net.Dial(ctx, address)
+		}),
 	}, opts...)
 	c, err := kgo.NewClient(all...)
 	if err != nil {
