@@ -5,8 +5,8 @@ import (
 	"github.com/mortisemq/mortise/core/meta"
 )
 
-// dropTries bounds the batches of deletions for one topic: a log that refuses them
-// is not asked for ever.
+// dropTries bounds the batches of deletions for one topic and image: a log that refuses
+// them is not asked for ever.
 const dropTries = 1000
 
 // dropDeletedTopics deletes the offsets of topics that are gone, or that were made
@@ -20,7 +20,11 @@ func (s *shard) dropDeletedTopics(before, img *meta.Image) {
 	now, all := s.now(), true
 	var todo []done
 	for name, keep := range s.gone(before, img) {
-		for tries := 0; tries < dropTries; tries++ {
+		for tries := 0; ; tries++ {
+			if tries == dropTries {
+				all = false
+				break // the next image goes on
+			}
 			out := s.state.TopicDeleted(name, keep)
 			if len(out.Records) == 0 {
 				break

@@ -66,9 +66,9 @@ func (s *State) env(group string, now int64) *consumergroup.Env {
 // that were not there before; it is asked only if somebody wants to know. Cost: a map
 // access for each group and topic that changed.
 func (s *State) SetImage(img *meta.Image, added func() bool) {
-	changed := s.changedTopics(img)
+	changed, all := s.changedTopics(img)
 	s.image = img
-	if len(changed) == 0 && s.newTopics != 0 {
+	if all && len(changed) == 0 && s.newTopics != 0 {
 		return
 	}
 	regexes := false
@@ -88,19 +88,19 @@ func (s *State) SetImage(img *meta.Image, added func() bool) {
 
 // changedTopics are the topics that are not what they were in the image before: all, or,
 // if the new image does not know what changed since, those that somebody subscribes to.
-func (s *State) changedTopics(img *meta.Image) map[string]bool {
-	changed := map[string]bool{}
+func (s *State) changedTopics(img *meta.Image) (changed map[string]bool, all bool) {
+	changed = map[string]bool{}
 	look := func(name string) bool {
 		was, _ := s.image.Topic(name)
 		is, _ := img.Topic(name)
 		changed[name] = was != is
 		return true
 	}
-	if names, known := img.NamesChangedSince(s.image); known {
-		for _, name := range names {
-			look(name)
-		}
-	} else {
+	names, all := img.NamesChangedSince(s.image)
+	for _, name := range names {
+		look(name)
+	}
+	if !all {
 		for _, g := range s.groups {
 			if g.consumers != nil {
 				g.consumers.Topics(func(name string) bool {
@@ -111,7 +111,7 @@ func (s *State) changedTopics(img *meta.Image) map[string]bool {
 		}
 	}
 	maps.DeleteFunc(changed, func(_ string, is bool) bool { return !is })
-	return changed
+	return changed, all
 }
 
 // write has changes of a consumer group written.

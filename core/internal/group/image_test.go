@@ -52,6 +52,32 @@ func TestOnlyTopicsOfTheGroupDisturbIt(t *testing.T) {
 	}
 }
 
+// An expression may stand for a new topic, also where the new image does not know what
+// changed since the last, as after a restore.
+func TestNewTopicsOfAnImageWithoutAPast(t *testing.T) {
+	s, _ := crowdedConsumers(t, 1)
+	q := kmsg.ConsumerGroupHeartbeatRequest{Group: "expressions", MemberID: "m", RebalanceTimeoutMillis: 1000,
+		SubscribedTopicRegex: kmsg.StringPtr("n.*"), Topics: []kmsg.ConsumerGroupHeartbeatRequestTopic{}}
+	s.Appended(0, s.ConsumerHeartbeat(0, Caller{}, &q), kafka.None)
+	restored := func(index uint64, added ...string) *meta.Image {
+		e := meta.Empty("c").Edit(index)
+		for topic := range s.image.Topics() {
+			e.PutTopic(topic)
+		}
+		for i, name := range added {
+			e.PutTopic(&meta.Topic{Name: name, ID: kafka.TopicID{9, byte(i)}, Partitions: make([]meta.Partition, 1)})
+		}
+		return e.Image()
+	}
+	before := s.newTopics
+	if s.SetImage(restored(20), func() bool { return false }); s.newTopics != before {
+		t.Errorf("topics are new since image %d, want %d: none came", s.newTopics, before)
+	}
+	if s.SetImage(restored(30, "new"), func() bool { return true }); s.newTopics != 30 {
+		t.Errorf("topics are new since image %d, want 30", s.newTopics)
+	}
+}
+
 // BenchmarkSetImage is a new image, in which a topic changed that nobody subscribes to,
 // shown to 5,000 groups.
 func BenchmarkSetImage(b *testing.B) {
