@@ -40,6 +40,12 @@ func (d *Dir) noSpace(op string, err error) {
 		return
 	}
 	d.set.fullDirs.Add(1)
+	if d.Offline() != nil { // it went offline meanwhile: takeOffline may have been too early
+		if d.full.Swap(false) {
+			d.set.fullDirs.Add(-1)
+		}
+		return
+	}
 	d.set.log.Error("log directory is full: appends are refused until there is space, and others lead its partitions where they can", "dir", d.Path, "op", op, "err", err)
 	d.tellFull()
 	d.set.clock.AfterFunc(roomEvery, d.lookForRoom)

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mortisemq/mortise/core/commitlog"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/internal/logdir"
 	"github.com/mortisemq/mortise/core/kafka"
@@ -139,6 +140,43 @@ func TestLeaderWithAFullDiskFollows(t *testing.T) {
 	}
 	f.write.Store(nil)
 	c.catchUp(2, 3)
+	c.same()
+}
+
+// TestTruncationThatAFullDiskStops: some segments are gone, and one that is read is not cut
+// yet. Nothing behind the end counts as committed meanwhile.
+func TestTruncationThatAFullDiskStops(t *testing.T) {
+	c, f := onFaulty(t, func(c *config.Topic) { c.SegmentBytes = 250 })
+	c.elect(1, 1, 2, 3)
+	c.append(1)
+	c.catchUp(2, 3)
+	c.elect(1, 1, 2)
+	for range 6 {
+		c.append(1)
+	}
+	c.catchUp(2)
+	c.elect(3, 3)
+	c.append(1)
+	p := c.at(2)
+	full := p.EndOffset()
+	if segments := p.Log().Segments(); p.HighWatermark() != full || len(segments) < 3 || segments[1].Base <= 2 {
+		t.Fatalf("high watermark %d of %d, segments %+v: the test makes no point", p.HighWatermark(), full, segments)
+	}
+	read, err := p.Log().Read(0, commitlog.ReadOptions{MaxBytes: 1 << 20, Upper: full})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noSpace := error(syscall.ENOSPC)
+	f.write.Store(&noSpace)
+	if err := c.pull(2); !isStorage(err) || p.Offline() != nil {
+		t.Fatalf("%v, offline: %v", err, p.Offline())
+	}
+	if end := p.EndOffset(); end <= 2 || end >= full || p.HighWatermark() > end {
+		t.Errorf("the log ends at %d, before it did at %d; high watermark %d", end, full, p.HighWatermark())
+	}
+	read.Range.Release()
+	f.write.Store(nil)
+	c.catchUp(1, 2)
 	c.same()
 }
 

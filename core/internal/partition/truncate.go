@@ -47,18 +47,21 @@ func (p *Partition) cut(epoch kafka.LeaderEpoch, f func(*commitlog.Log) error) e
 		h.dir.ReleaseReserve() // the rest of a segment that is read is copied
 	}
 	start, point := h.log.StartOffset(), h.log.RecoveryPoint()
-	if err := f(h.log); err != nil {
-		return p.followFailed(h, err)
+	err := f(h.log)
+	if err == nil || h.log.Failure() == nil { // a full disk may have stopped it half way
+		p.cutOff(h, start)
 	}
-	p.cutOff(h, start)
-	if h.log.StartOffset() == start && h.log.RecoveryPoint() == point {
-		return nil
+	if err != nil {
+		err = p.followFailed(h, err)
+	}
+	if p.Offline() != nil || h.log.StartOffset() == start && h.log.RecoveryPoint() == point {
+		return err
 	}
 	if err := h.dir.Checkpoint(); err != nil {
 		h.failed("checkpoint after a truncation", err)
 		return errStorage
 	}
-	return nil
+	return err
 }
 
 // cutOff makes what is known of a log's ends fit the log after a truncation: the high
