@@ -10,10 +10,12 @@ import (
 // giveUpEvery is how often a broker that is cut off looks for what waits in vain.
 const giveUpEvery = 500 * time.Millisecond
 
-// contact is how long ago whoever decides was heard of. It is safe for concurrent use.
+// contact is how long ago whoever decides was heard of. It is safe for concurrent use. Lock
+// order: mu before the locks of partitions; who waits there is told with it held.
 type contact struct {
 	mu     sync.Mutex
 	last   time.Time   // guarded by mu
+	due    time.Time   // of the next look; guarded by mu
 	timer  clock.Timer // nil: nothing was heard yet, or never will be; guarded by mu
 	closed bool        // guarded by mu
 }
@@ -31,7 +33,9 @@ func (b *Broker) Heard(sent time.Time) {
 	}
 	b.roles.CutOff(false, 0)
 	if c.timer == nil {
-		c.timer = b.options.Clock.AfterFunc(b.patience(), b.lookForContact)
+		patience := b.patience()
+		c.due = b.options.Clock.Now().Add(patience)
+		c.timer = b.options.Clock.AfterFunc(patience, b.lookForContact)
 	}
 }
 
@@ -49,13 +53,21 @@ func (b *Broker) lookForContact() {
 	if c.closed {
 		return
 	}
-	again := patience - b.options.Clock.Now().Sub(c.last)
-	cutOff := again <= 0
-	if cutOff {
-		again = giveUpEvery
-	}
+	cutOff, again := c.look(b.options.Clock.Now(), patience)
 	b.roles.CutOff(cutOff, patience)
 	c.timer.Reset(again)
+}
+
+// look says whether who decides is silent for too long, and when the next look is to be.
+// One that comes late says nothing: the process stood still, and what others have sent
+// meanwhile is not read yet. Caller holds mu.
+func (c *contact) look(now time.Time, patience time.Duration) (cutOff bool, again time.Duration) {
+	late := now.Sub(c.due) >= giveUpEvery
+	if again = patience - now.Sub(c.last); again <= 0 {
+		cutOff, again = !late, giveUpEvery
+	}
+	c.due = now.Add(again)
+	return cutOff, again
 }
 
 // close ends the looks, and waits for one that is under way.

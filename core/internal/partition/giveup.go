@@ -28,7 +28,7 @@ func (p *Partition) GiveUp(now time.Time, d time.Duration) {
 	if p.stale(now, d) {
 		p.silent = true
 		p.awaits = slices.DeleteFunc(p.awaits, func(a await) bool {
-			if a.deadline.IsZero() { // a coordinator's: it hears of the end of its role
+			if !p.inDoubt(&a) {
 				return false
 			}
 			given = append(given, a.w)
@@ -49,8 +49,14 @@ func (p *Partition) stale(now time.Time, d time.Duration) bool {
 		return false
 	}
 	return slices.ContainsFunc(p.awaits, func(a await) bool {
-		return !a.deadline.IsZero() && now.Sub(a.since) >= d && p.followers.Silent(a.upTo, now, d)
+		return p.inDoubt(&a) && now.Sub(a.since) >= d && p.followers.Silent(a.upTo, now, d)
 	})
+}
+
+// inDoubt says whether a client waits for what is not committed. A coordinator waits
+// without a limit: it hears of the end of its role. Caller holds mu.
+func (p *Partition) inDoubt(a *await) bool {
+	return !a.deadline.IsZero() && a.upTo > p.HighWatermark()
 }
 
 // givesUp says whether an append with acks=all would wait in vain. Caller holds mu.
