@@ -1,9 +1,11 @@
 package broker_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/brokertest"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
@@ -52,6 +54,38 @@ func TestNewDiskOfTheLastInSync(t *testing.T) {
 		}
 		if n := len(s.log(0, 0)); n < 50*60 {
 			s.Errorf("%d bytes are left of 50 records", n)
+		}
+	})
+}
+
+// TestNewDiskOfAStartThatFailed: logs on a new disk that were made by a start which came to
+// nothing, because an address was taken, are as empty as those that are not there.
+func TestNewDiskOfAStartThatFailed(t *testing.T) {
+	replicate(t, brokertest.Options{}, func(s *trio) {
+		s.topic(nil, on(1, 2))
+		c := s.producer(2)
+		s.write(c, 0, 50)
+		s.brokers[1].Stop()
+		s.fence(2)
+		s.write(c, 0, 5) // broker 2 does not get these
+		s.fence(1)
+		disk, control := vfs.NewMem(), s.brokers[0].Control
+		failed, err := broker.New(broker.Options{FS: disk, Net: s.net.Host("broker1"), NodeID: 1, LogDirs: []string{"/data/logs"},
+			Listeners: []broker.Listener{{Name: "PLAINTEXT", Address: s.brokers[0].Addr()}}, Control: control, Registrar: control})
+		if err != nil {
+			s.Fatal(err)
+		}
+		if err := failed.Start(s.Context()); err == nil || !strings.Contains(err.Error(), "already in use") {
+			s.Errorf("%v, want that the address is taken", err)
+		}
+		if err := failed.Close(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+		s.brokers[0].RestartOn(disk)
+		s.brokers[1].Restart()
+		synctest.Wait()
+		if p := s.partition(); p.Leader != kafka.NoBroker || p.LastKnownLeader != kafka.NoBroker {
+			s.Errorf("an empty disk leads: %+v", p)
 		}
 	})
 }

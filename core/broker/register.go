@@ -66,15 +66,25 @@ func lastShutdown(dirs []*logdir.Dir) (clean bool, epoch kafka.BrokerEpoch) {
 
 // missLogs finds what the broker should have and does not. On a disk that it had before,
 // a crash may have taken logs that were new, or somebody removed them: that is as with
-// any records that a stop without order took. A disk that is new has nothing at all.
+// any records that a stop without order took. A disk that is new has nothing at all: its
+// logs were made just now, or by a start that failed before the cluster knew of the disk.
 func (b *Broker) missLogs(r *meta.Registration, i *meta.Image) {
 	last, known := i.Broker(r.ID)
+	isNew := func(dir kafka.TopicID) bool { return known && !slices.Contains(last.LogDirs, dir) }
+	newDisk := slices.ContainsFunc(r.LogDirs, isNew)
+	made := map[meta.PartitionID]bool{}
 	for _, id := range b.roles.Made() {
-		if !i.Expects(r.ID, id) {
+		made[id] = true
+	}
+	for p := range b.roles.All {
+		id := meta.PartitionID{Topic: p.TopicID(), Partition: p.TopicPartition().Partition}
+		log, dir := p.Home()
+		isEmpty := made[id] || log != nil && log.EndOffset() == 0 && isNew(dir.ID)
+		if !isEmpty || !i.Expects(r.ID, id) {
 			continue
 		}
 		r.CleanShutdown = false
-		if known && slices.ContainsFunc(r.LogDirs, func(dir kafka.TopicID) bool { return !slices.Contains(last.LogDirs, dir) }) {
+		if newDisk {
 			r.Missing = append(r.Missing, id)
 		}
 	}

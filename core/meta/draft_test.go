@@ -143,7 +143,6 @@ func TestMinISROfTopicsWithoutTheirOwn(t *testing.T) {
 	}
 }
 
-// What a failed copy is told beforehand is what becomes of its change.
 // Who has no room leaves what another one in sync with room leads then, and nothing else.
 func TestMayLeaveWithoutRoom(t *testing.T) {
 	for _, c := range []struct {
@@ -177,6 +176,7 @@ func TestMayLeaveWithoutRoom(t *testing.T) {
 	}
 }
 
+// What a failed copy is told beforehand is what becomes of its change.
 func TestMayLeave(t *testing.T) {
 	for _, c := range []struct {
 		says     string
