@@ -223,7 +223,9 @@ func (p *Port) receive(c *conn) {
 // turnAway tells one that speaks another version so. It reads what that one has said, or
 // closing would take the answer away before it is read.
 func (p *Port) turnAway(c *conn, why error) {
-	p.options.Log.Warn("peer port: a node of another build is not let in", "from", c.RemoteAddr(), "error", why)
+	if p.saysAgain(kafka.NoBroker) {
+		p.options.Log.Warn("peer port: a node of another build is not let in", "from", c.RemoteAddr(), "error", why)
+	}
 	w := welcome{status: statusRefused, node: p.options.Node, cluster: p.Cluster(), instance: p.instance, reason: why.Error()}
 	if _, err := c.Write(w.encode()); err == nil {
 		_, _ = io.CopyN(io.Discard, c, helloMax) // until it hangs up; there is a deadline

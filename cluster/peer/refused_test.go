@@ -43,3 +43,35 @@ func TestRefusalIsSaidOnceInAWhile(t *testing.T) {
 		}
 	})
 }
+
+// A node of another build, which tries as often, is told of once a minute too.
+func TestOtherBuildIsSaidOnceInAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := vnet.NewMem(1)
+		var said strings.Builder // written by one connection at a time
+		b, err := Listen(Options{Net: network.Host("n2"), Address: ":9390", Node: 2, Log: slog.New(slog.NewTextHandler(&said, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close() //nolint:errcheck // the test is over
+		for range 3 {
+			c, err := network.Host("n1").Dial(t.Context(), b.Advertised())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Write([]byte(helloMagic + "\x01")); err != nil {
+				t.Fatal(err)
+			}
+			if w, err := readWelcome(c); err != nil || w.status != statusRefused {
+				t.Fatalf("%+v, %v; want a refusal", w, err)
+			}
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if got := strings.Count(said.String(), "another build is not let in"); got != 1 {
+			t.Error(fmt.Sprintf("said %d times:\n", got), said.String())
+		}
+	})
+}
