@@ -136,6 +136,8 @@ func (b *Beater) run(ctx context.Context) {
 			if time.Since(answered) >= rejoinAfter && b.options.Rejoin != nil && !b.stopping.Load() {
 				b.rejoin(ctx)
 				answered = time.Now() // or ask again after a while
+				// Whoever leads now may not have heard of this broker all the while.
+				pause, retry = beatRetry, beatRetry
 			}
 		case b.stopping.Load() && (a.Stop || a.Status == Superseded):
 			close(b.letGo)

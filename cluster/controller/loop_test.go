@@ -339,16 +339,21 @@ func TestForgottenBrokerRegistersAgain(t *testing.T) {
 func TestBrokerWithoutALeaderAsksToBeLetIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked, heard atomic.Int32
+		var rejoined time.Time  // the beater's own
+		var waited atomic.Int64 // from then to the first heartbeat that was heard
 		b := Beat(BeaterOptions{ID: 2, Epoch: func() kafka.BrokerEpoch { return 1 }, Applied: func() uint64 { return 1 },
 			Send: func(context.Context, []byte) ([]byte, error) {
 				if asked.Load() < 2 {
 					return nil, errors.New("nobody leads")
 				}
-				heard.Add(1)
+				if heard.Add(1) == 1 {
+					waited.Store(int64(time.Since(rejoined)))
+				}
 				return encode(&Answer{Status: Known})
 			},
 			Register: func(context.Context) error { return nil },
 			Rejoin: func(context.Context) error {
+				rejoined = time.Now()
 				if asked.Add(1) == 1 {
 					return errors.New("nobody is there")
 				}
@@ -362,6 +367,9 @@ func TestBrokerWithoutALeaderAsksToBeLetIn(t *testing.T) {
 		time.Sleep(rejoinAfter + 10*time.Second)
 		if asked.Load() != 2 || heard.Load() == 0 {
 			t.Errorf("asked %d times, %d heartbeats were heard", asked.Load(), heard.Load())
+		}
+		if d := time.Duration(waited.Load()); d != beatRetry {
+			t.Errorf("a heartbeat came %v after the node was let in, want %v", d, beatRetry)
 		}
 		time.Sleep(2 * rejoinAfter)
 		if n := asked.Load(); n != 2 {
