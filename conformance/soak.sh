@@ -103,7 +103,7 @@ plugins_broken() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -
 
 # Nodes of a cluster are broken in every way, 500 times in 25 minutes. The end of the output is a table.
 cluster_broken() {
-  (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -run "Failover|Trouble" -mortise "$work/mortise" -strict \
+  (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -run "Failover|FullDisk|Trouble" -mortise "$work/mortise" -strict \
     -faults 500 -for 25m -seed "$RANDOM" -java "$cache/kafka-4.4.0/lib/*:$work/classes" -timeout 29m)
 }
 

@@ -21,9 +21,9 @@
 //     partition as a reader sees it.
 //   - An epoch has one leader, the ISR is within the replicas, images only go forward.
 //   - Nobody who is not registered is in an ISR or ELR, leads, or becomes a replica.
-//   - A log starts at most where somebody asked for records to be deleted and at its high
-//     watermark, on a leader never before where it was, and has no hole behind that. So
-//     records are gone that were deleted, and no others.
+//   - A log starts at most where somebody asked for records to be deleted, or retention
+//     has deleted them, and at its high watermark, on a leader never before where it was,
+//     and has no hole behind that. So records are gone that were deleted, and no others.
 //   - After the last fault everything is in sync again in a bounded time: all replicas are
 //     on nodes that are there, the control log has as many voters as it should, and nobody
 //     who left is one of its members.
@@ -35,7 +35,7 @@
 // and leave, or die and are given up, and may join again with their old disks or new ones;
 // a broker that lives may be unregistered by mistake. Votes in the control log follow as
 // cluster/controller says. Three to six nodes are there at a time. One leaves only while
-// something of what it has is in sync elsewhere and a majority of the voters stays.
+// all that it has is in sync elsewhere too and a majority of the voters stays.
 //
 // Records are deleted by DeleteRecords and by retention, also those that a follower still
 // lacks. What was deleted may be there again after a crash: where a log starts is written

@@ -105,7 +105,7 @@ func (h *history) replica(n *node, id meta.PartitionID, l *look, s replicatest.S
 	if l.doubtful && !s.Leading && s.HighWatermark == l.hw {
 		return
 	}
-	if s.HighWatermark < l.hw && !l.doubtful && !begins(&s) {
+	if s.HighWatermark < l.hw && !l.doubtful && !begins(l, &s) {
 		h.w.fail("high watermark: %s on node %d goes back from %d to %d", c.name, n.id, l.hw, s.HighWatermark)
 	}
 	if s.HighWatermark > s.End {
@@ -146,7 +146,9 @@ func (h *history) replica(n *node, id meta.PartitionID, l *look, s replicatest.S
 
 // begins reports whether a follower's log has just begun anew, with nothing in it: within
 // the batch in which its leader's log starts it may go back by a part of that.
-func begins(s *replicatest.State) bool { return !s.Leading && s.Start == s.End }
+func begins(l *look, s *replicatest.State) bool {
+	return !s.Leading && s.Start == s.End && l.hw-s.HighWatermark < recordsMost
+}
 
 // deleted is that somebody asked for the records before an offset to be deleted.
 func (h *history) deleted(id meta.PartitionID, before kafka.Offset) {
@@ -166,7 +168,7 @@ func (h *history) start(n *node, c *committed, l *look, s *replicatest.State) {
 	case s.Leading && s.Start < l.start:
 		h.w.fail("log start: %s on its leader %d goes back from %d to %d", c.name, n.id, l.start, s.Start)
 	}
-	if s.Start > l.end {
+	if s.Start > l.end && s.Start == s.End {
 		h.w.churn.Anew++
 	}
 	l.start, l.end = s.Start, s.End
@@ -229,6 +231,9 @@ func (h *history) final() {
 		var start kafka.Offset // of first
 		for k, r := range t.Partitions[id.Partition].Replicas {
 			log, at := h.whole(c, id, h.w.nodes[r])
+			if at > c.deleted && !c.loose { // also of one that is doubtful still
+				h.w.fail("log start: %s on replica %d starts at %d, records are deleted up to %d", c.name, r, at, c.deleted)
+			}
 			if k == 0 {
 				first, start = log, at
 			} else if why := differ(startingAt(first, at), startingAt(log, start)); why != "" {

@@ -15,6 +15,9 @@ const (
 	produceTimeout = 2 * time.Second
 )
 
+// recordsMost is how many records a batch has at most.
+const recordsMost = 3
+
 // producer sends batches to one partition. An idempotent one sends a batch until it
 // is acknowledged; others send each once.
 type producer struct {
@@ -55,7 +58,7 @@ func (p *producer) step() {
 // make builds the next batch. Its timestamp is its name in the whole run.
 func (p *producer) make() *outgoing {
 	p.w.tokens++
-	o := &outgoing{token: wallStart.UnixMilli() + p.w.tokens, count: 1 + p.w.rand.IntN(3)}
+	o := &outgoing{token: wallStart.UnixMilli() + p.w.tokens, count: 1 + p.w.rand.IntN(recordsMost)}
 	p.number(o)
 	return o
 }

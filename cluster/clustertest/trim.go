@@ -55,7 +55,9 @@ func (f *faults) deleteRecords(id meta.PartitionID, before func(*replicatest.Sta
 		to := before(&s)
 		start, code := leader.replicas.DeleteRecords(id, to)
 		leader.note("%s-%d starts at %d after a deletion up to %d, %v", t.Name, id.Partition, start, to, code)
-		f.w.history.deleted(id, min(to, s.HighWatermark))
+		if to <= s.HighWatermark { // else it must be refused, and nothing is deleted
+			f.w.history.deleted(id, to)
+		}
 		if code == kafka.None && start > s.Start {
 			f.w.churn.Deleted++
 		}
@@ -65,17 +67,27 @@ func (f *faults) deleteRecords(id meta.PartitionID, before func(*replicatest.Sta
 	}, func(any, bool) {})
 }
 
-// retain has retention look at what a node leads.
+// retain has retention look at what a node leads. Records may be gone up to where a log
+// starts then; of one whose disk failed meanwhile, that is not known.
 func (f *faults) retain(n *node, _ time.Duration) {
 	keep := f.w.rand.IntN(3)
 	n.run(n.incarnation, func() {
 		n.note("retention keeps %d segments", keep)
+		led := map[meta.PartitionID]kafka.Offset{} // their high watermarks
 		for _, id := range n.replicas.Held() {
 			if s, ok := n.state(id); ok && s.Leading && !s.Failed {
-				f.w.history.deleted(id, s.HighWatermark)
+				led[id] = s.HighWatermark
 			}
 		}
 		n.replicas.Retain(keep)
+		for _, id := range n.replicas.Held() {
+			hw, was := led[id]
+			if s, ok := n.state(id); was && ok && !s.Failed {
+				f.w.history.deleted(id, min(s.Start, hw))
+			} else if was {
+				f.w.history.deleted(id, hw)
+			}
+		}
 	})
 }
 

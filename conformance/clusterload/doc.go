@@ -11,6 +11,8 @@
 //   - produce goes on 3 s after the leader's process was killed at the latest, and 200 ms
 //     after it was stopped in order; members of the groups that a killed process
 //     coordinated are still known after those 3 s, and commit (failover_test.go);
+//   - what a node leads whose disk becomes full others lead while it is, and no partition
+//     takes no records for longer than 2 s (fulldisk_test.go);
 //   - a node that was alone becomes three, then five, and three again, while clients work
 //     (grow_test.go);
 //   - 10,000 partitions with three replicas cost idle nodes next to nothing, and those of a
@@ -37,5 +39,5 @@
 //	-for D         how long the run takes at least; the faults are spread over that time
 //	-java PATH     class path of the Java client; without it none takes part
 //	-partitions N  how many TestScale measures; it runs with this flag only
-//	-strict        hold failover, scale and the time until all are in sync to their bounds, on a machine that does nothing else
+//	-strict        hold failover, full disks, scale and the time until all are in sync to their bounds, on a machine that does nothing else
 package clusterload

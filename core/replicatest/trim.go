@@ -3,6 +3,7 @@ package replicatest
 import (
 	"context"
 
+	"github.com/mortisemq/mortise/core/internal/partition"
 	"github.com/mortisemq/mortise/core/internal/retention"
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
@@ -24,9 +25,19 @@ func (p *process) Retain(keep int) {
 	if !p.started {
 		return
 	}
-	s := retention.New(retention.Options{Partitions: p.roles.All, Retention: newest(keep), Clock: p.clock, Log: p.env.logger()})
+	s := retention.New(retention.Options{Partitions: p.inOrder, Retention: newest(keep), Clock: p.clock, Log: p.env.logger()})
 	s.Run()
 	s.Close()
+}
+
+// inOrder are the partitions here, in the same order each time: which of them a full disk
+// stops is part of what makes a seed one run.
+func (p *process) inOrder(yield func(*partition.Partition) bool) {
+	for _, id := range p.held {
+		if h := p.find(id); h != nil && !yield(h) {
+			return
+		}
+	}
 }
 
 // newest is a retention that keeps so many segments of a log, and all that is not
