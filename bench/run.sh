@@ -14,8 +14,8 @@ root=$(dirname "$here")
 parts=(beside replicated costs many groups plugins)
 wanted=${BENCH_PARTS:-${parts[*]}}
 dir=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/mortise-bench.XXXXXX")
-memory=$(mktemp -d /dev/shm/mortise-bench.XXXXXX)
-trap 'rm -rf "$dir" "$memory"' EXIT
+memory=
+trap 'rm -rf "$dir" ${memory:+"$memory"}' EXIT
 
 out=${1:-$here/RESULTS.md}
 if [[ $# == 0 && -n ${BENCH_SHORT:-}${BENCH_PARTS:-} ]]; then
@@ -57,7 +57,7 @@ part() {
     costs) measure -costs "${costs[@]}" ;;
     many) measure -cold -only lifecycle -many "$many" ;;
     groups) measure "${groups[@]}" ;;
-    plugins) measure -dir "$memory" -plugins "$dir/faulty" "${plugins[@]}" ;;
+    plugins) memory=$(mktemp -d /dev/shm/mortise-bench.XXXXXX) && measure -dir "$memory" -plugins "$dir/faulty" "${plugins[@]}" ;;
     *) echo "bench: no part $1" >&2 && return 2 ;;
   esac
 }

@@ -64,7 +64,7 @@
 // and of snapshot. Applying costs what is touched, not what there is; but a broker
 // that is fenced, stops or starts uncleanly costs a look at the partitions that have a
 // replica there and a copy of the topics that change: 20 ms for 100,000 partitions in
-// 1,000 topics, 70 ms in 100,000, of which 3,000 change (BenchmarkBrokerGoes; nearly all
+// 1,000 topics, 30 ms in 100,000, of which 3,000 change (BenchmarkBrokerGoes; nearly all
 // of it is the copies). A change of one ISR copies the partitions of its topic: 10 µs, and
 // 0.2 ms for one of 10,000 partitions.
 package metadata

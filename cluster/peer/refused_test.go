@@ -12,17 +12,25 @@ import (
 	"github.com/mortisemq/mortise/core/vnet"
 )
 
+// listenAloud opens the port of node 2, and shows what it logs. One connection at a time
+// may make it log.
+func listenAloud(t *testing.T, network *vnet.Mem) (*Port, *strings.Builder) {
+	t.Helper()
+	said := &strings.Builder{}
+	p, err := Listen(Options{Net: network.Host("n2"), Address: ":9390", Node: 2, Log: slog.New(slog.NewTextHandler(said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() }) //nolint:errcheck // the test is over
+	return p, said
+}
+
 // A node that was wiped and began a cluster of its own is told so once a minute, not with
 // each of the others' attempts.
 func TestRefusalIsSaidOnceInAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := vnet.NewMem(1)
-		var said strings.Builder // written by one connection at a time
-		b, err := Listen(Options{Net: network.Host("n2"), Address: ":9390", Node: 2, Log: slog.New(slog.NewTextHandler(&said, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer b.Close() //nolint:errcheck // the test is over
+		b, said := listenAloud(t, network)
 		b.SetCluster("blue")
 		a := listen(t, network, 1, "red")
 		knock := func(times int) {
@@ -48,12 +56,7 @@ func TestRefusalIsSaidOnceInAWhile(t *testing.T) {
 func TestOtherBuildIsSaidOnceInAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := vnet.NewMem(1)
-		var said strings.Builder // written by one connection at a time
-		b, err := Listen(Options{Net: network.Host("n2"), Address: ":9390", Node: 2, Log: slog.New(slog.NewTextHandler(&said, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer b.Close() //nolint:errcheck // the test is over
+		b, said := listenAloud(t, network)
 		for range 3 {
 			c, err := network.Host("n1").Dial(t.Context(), b.Advertised())
 			if err != nil {

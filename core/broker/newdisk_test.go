@@ -18,18 +18,24 @@ func (s *trio) partition() meta.Partition {
 	return topic.Partitions[0]
 }
 
+// lastInSync has broker 1 lead a partition of which broker 2, which is stopped, lacks the
+// last records, and fences it.
+func (s *trio) lastInSync() {
+	s.topic(nil, on(1, 2))
+	c := s.producer(2)
+	s.write(c, 0, 50)
+	s.brokers[1].Stop()
+	s.fence(2)
+	s.write(c, 0, 5)
+	s.fence(1)
+}
+
 // TestNewDiskOfTheLastInSync: a broker that led a partition alone and comes back with an
 // empty disk leads nothing of it, however often it starts: its follower, which was behind,
 // would be cut to nothing. Somebody has to choose that one.
 func TestNewDiskOfTheLastInSync(t *testing.T) {
 	replicate(t, brokertest.Options{}, func(s *trio) {
-		s.topic(nil, on(1, 2))
-		c := s.producer(2)
-		s.write(c, 0, 50)
-		s.brokers[1].Stop()
-		s.fence(2)
-		s.write(c, 0, 5) // broker 2 does not get these
-		s.fence(1)
+		s.lastInSync()
 		s.brokers[0].RestartOn(vfs.NewMem())
 		s.brokers[1].Restart()
 		s.brokers[0].Restart()
@@ -62,13 +68,7 @@ func TestNewDiskOfTheLastInSync(t *testing.T) {
 // nothing, because an address was taken, are as empty as those that are not there.
 func TestNewDiskOfAStartThatFailed(t *testing.T) {
 	replicate(t, brokertest.Options{}, func(s *trio) {
-		s.topic(nil, on(1, 2))
-		c := s.producer(2)
-		s.write(c, 0, 50)
-		s.brokers[1].Stop()
-		s.fence(2)
-		s.write(c, 0, 5) // broker 2 does not get these
-		s.fence(1)
+		s.lastInSync()
 		disk, control := vfs.NewMem(), s.brokers[0].Control
 		failed, err := broker.New(broker.Options{FS: disk, Net: s.net.Host("broker1"), NodeID: 1, LogDirs: []string{"/data/logs"},
 			Listeners: []broker.Listener{{Name: "PLAINTEXT", Address: s.brokers[0].Addr()}}, Control: control, Registrar: control})

@@ -49,7 +49,7 @@ func (p *Partition) cut(epoch kafka.LeaderEpoch, f func(*commitlog.Log) error) e
 	start, point := h.log.StartOffset(), h.log.RecoveryPoint()
 	err := f(h.log)
 	if err == nil || h.log.Failure() == nil { // a full disk may have stopped it half way
-		p.cutOff(h, start)
+		p.fitEnds(h, start)
 	}
 	if err != nil {
 		err = p.followFailed(h, err)
@@ -64,10 +64,10 @@ func (p *Partition) cut(epoch kafka.LeaderEpoch, f func(*commitlog.Log) error) e
 	return err
 }
 
-// cutOff makes what is known of a log's ends fit the log after a truncation: the high
+// fitEnds makes what is known of a log's ends fit the log after a truncation: the high
 // watermark lies between them, also in a log that begins anew where the leader's does.
 // start is where it began before.
-func (p *Partition) cutOff(h *home, start kafka.Offset) {
+func (p *Partition) fitEnds(h *home, start kafka.Offset) {
 	p.mu.Lock()
 	end := h.log.EndOffset()
 	lost := p.HighWatermark() - max(start, end)
