@@ -13,13 +13,13 @@ const (
 	bakeWorse   = 2   // times the share of the version before
 )
 
-// rate is calls and how many of them failed.
-type rate struct{ calls, failures uint64 }
+// totals are calls and how many of them failed.
+type totals struct{ calls, failures uint64 }
 
-func rateOf(g *generation) rate { return rate{g.calls.Load(), g.failures.Load()} }
+func totalsOf(g *generation) totals { return totals{g.calls.Load(), g.failures.Load()} }
 
 // share is the part that failed.
-func (r rate) share() float64 {
+func (r totals) share() float64 {
 	if r.calls == 0 {
 		return 0
 	}
@@ -29,7 +29,7 @@ func (r rate) share() float64 {
 // baking looks at an upgrade in its bake time: it is taken back if it does worse than
 // what it replaced, and trusted at the end.
 func (s *slot) baking(g *generation, now time.Time) {
-	r := rateOf(g)
+	r := totalsOf(g)
 	standby := s.standby.Load()
 	switch {
 	case standby == nil || standby.dead() || !now.Before(s.bakeEnd):

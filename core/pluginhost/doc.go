@@ -64,8 +64,8 @@
 // # Lock order
 //
 // Host.mu, which covers the making of slots, before the registry's of metrics.
-// slot.mu, breaker.mu, recent.mu, newsPace.mu and journal.mu are leaves: nothing is
-// called while one is held. runDir.mu covers the making of directories. Tokens in channels
+// slot.mu, breaker.mu, recent.mu and journal.mu are leaves: nothing is called
+// while one is held. runDir.mu covers the making of directories. Tokens in channels
 // (Host.applying, taken.token) are held over calls to plugins, which deadlines end;
 // Host.applying before taken.token. slot.keeping is held over the copying of a file, by a
 // goroutine that holds nothing else.

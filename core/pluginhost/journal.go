@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/time/rate"
 )
 
 // Bounds of what is kept of a plugin's log.
@@ -29,30 +31,25 @@ type Line struct {
 // journal keeps the last lines of one plugin over its generations. It is safe for
 // concurrent use.
 type journal struct {
+	limit *rate.Limiter
+
 	mu      sync.Mutex
 	lines   []Line // a ring once it is full; guarded by mu
 	next    int    // where the next goes in a full ring; guarded by mu
-	credit  float64
-	at      time.Time // when credit was counted; guarded by mu, as credit
-	dropped uint64    // since the last line that was kept; guarded by mu
+	dropped uint64 // since the last line that was kept; guarded by mu
 }
+
+func newJournal() *journal { return &journal{limit: rate.NewLimiter(lineRate, lineBurst)} }
 
 // add keeps a line unless there were too many lately. It returns what was kept: no
 // line, one, or two when one tells how many were dropped before.
 func (j *journal) add(now time.Time, generation uint64, raw []byte) []Line {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.at.IsZero() {
-		j.credit = lineBurst
-	} else {
-		j.credit = min(j.credit+now.Sub(j.at).Seconds()*lineRate, lineBurst)
-	}
-	j.at = now
-	if j.credit < 1 {
+	if !j.limit.AllowN(now, 1) {
 		j.dropped++
 		return nil
 	}
-	j.credit--
 	var kept []Line
 	if j.dropped > 0 {
 		kept = append(kept, Line{now, generation, strconv.FormatUint(j.dropped, 10) + " lines were dropped: the plugin writes too much"})

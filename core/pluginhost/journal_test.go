@@ -9,7 +9,7 @@ import (
 )
 
 func TestJournalKeepsTheLastLines(t *testing.T) {
-	var j journal
+	j := newJournal()
 	now := time.UnixMilli(1_700_000_000_000)
 	for i := range LinesMax + 5 {
 		j.add(now.Add(time.Duration(i)*time.Second), 3, fmt.Appendf(nil, "line %d", i))
@@ -23,7 +23,7 @@ func TestJournalKeepsTheLastLines(t *testing.T) {
 // TestJournalIsRateLimited holds that a plugin that writes without end is cut off,
 // and that a line says so later.
 func TestJournalIsRateLimited(t *testing.T) {
-	var j journal
+	j := newJournal()
 	now := time.UnixMilli(1_700_000_000_000)
 	kept := 0
 	for range 10_000 {

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/mortisemq/mortise/core/clock"
 	"github.com/mortisemq/mortise/sdk/host"
 	"github.com/mortisemq/mortise/sdk/plugin"
@@ -19,7 +21,7 @@ type slot struct {
 	name string
 	kind plugin.Kind
 	m    *instruments
-	log  journal
+	log  *journal
 
 	// current serves; nil: nobody does. standby is what an upgrade replaced: it takes
 	// no calls and lives until the bake time is over.
@@ -34,7 +36,7 @@ type slot struct {
 	sample atomic.Pointer[[]int32]
 	rules  atomic.Pointer[ruleSet] // of the store; nil: not given yet; changed under mu
 	recent recent
-	news   newsPace
+	news   *rate.Limiter // of what its watches tell: see newsCost
 
 	orders  chan func()   // for the supervisor
 	wake    chan struct{} // its timer, and callers that saw something
@@ -54,7 +56,7 @@ type slot struct {
 	budget    budget    // of restarts
 	restartAt time.Time // zero: no restart is due
 	bakeEnd   time.Time // zero: nothing is in its bake time
-	before    rate      // of the standby when it was replaced
+	before    totals    // of the standby when it was replaced
 	unhealthy int       // health checks in a row without an answer
 	healthAt  time.Time // of the next health check
 	unruly    int       // pushes of rules in a row that were not taken
@@ -67,7 +69,7 @@ type slot struct {
 // newSlot starts the supervisor of an entry that has nothing yet.
 func newSlot(h *Host, name string, kind plugin.Kind) *slot {
 	s := &slot{
-		host: h, name: name, kind: kind, m: newInstruments(h.o.Metrics, name, kind),
+		host: h, name: name, kind: kind, m: newInstruments(h.o.Metrics, name, kind), log: newJournal(), news: rate.NewLimiter(newsRate, newsBurst),
 		orders: make(chan func()), wake: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
 		view: view{state: Stopped, since: h.o.Clock.Now()},
 	}

@@ -127,7 +127,7 @@ func (s *slot) serve(g, old *generation) {
 	s.bakeEnd = time.Time{}
 	s.imminent.Store(false)
 	if old != nil && !old.dead() && s.host.o.Bake > 0 {
-		s.bakeEnd, s.before = g.since.Add(s.host.o.Bake), rateOf(old)
+		s.bakeEnd, s.before = g.since.Add(s.host.o.Bake), totalsOf(old)
 		s.standby.Store(old)
 		s.imminent.Store(true)
 	}

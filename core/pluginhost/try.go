@@ -23,7 +23,7 @@ func (h *Host) Try(ctx context.Context, s *Spec) (about plugin.Description, err 
 	if err := s.Check(); err != nil {
 		return about, err
 	}
-	var wrote journal
+	wrote := newJournal()
 	log := func(raw []byte) { wrote.add(time.Time{}, 0, raw) }
 	process, err := h.launch(ctx, s, log)
 	if err != nil {
@@ -35,7 +35,7 @@ func (h *Host) Try(ctx context.Context, s *Spec) (about plugin.Description, err 
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMax)
 	defer cancel()
 	if stopped := g.stop(stop, true); err != nil {
-		return about, errors.Join(fmt.Errorf("%w%s", err, lastWords(&wrote)), stopped)
+		return about, errors.Join(fmt.Errorf("%w%s", err, lastWords(wrote)), stopped)
 	}
 	return g.about, nil
 }

@@ -120,7 +120,8 @@ func (w *watch) follow(ctx context.Context, s *slot, g *generation) error {
 			if err := w.send(auth.Event{Epoch: w.epoch, Rules: e.Rules}); err != nil {
 				return err
 			}
-			if wait := s.news.told(s.host.o.Clock.Now(), &e); wait > 0 {
+			now := s.host.o.Clock.Now()
+			if wait := s.news.ReserveN(now, newsCost(&e)).DelayFrom(now); wait > 0 {
 				open = nil
 				next.Reset(wait)
 			}

@@ -46,6 +46,6 @@
 //     15 goroutines.
 //   - Command.Stderr must return soon: while it runs, the plugin's writes wait.
 //
-// Lock order: remote.mu, process.mu, process.stderrLock, pace.mu: none is held while another is
+// Lock order: remote.mu, process.mu, process.stderrLock: none is held while another is
 // taken, nor while anything is waited for; Command.Stderr runs under stderrLock.
 package host

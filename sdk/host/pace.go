@@ -2,8 +2,9 @@ package host
 
 import (
 	"io"
-	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // How much of a process's output is read: one that writes without an end would keep the
@@ -18,19 +19,19 @@ const (
 // pace holds those who read one process's output to outputRate. It is safe for
 // concurrent use.
 type pace struct {
-	over chan struct{} // closed when nobody has to wait any more
-
-	mu     sync.Mutex
-	credit float64   // bytes; below zero: too many were read already; guarded by mu
-	at     time.Time // when credit was counted; guarded by mu
+	over  chan struct{} // closed when nobody has to wait any more
+	limit *rate.Limiter // of bytes
 }
 
-func newPace() *pace { return &pace{over: make(chan struct{}), credit: outputBurst, at: time.Now()} }
+func newPace() *pace {
+	return &pace{over: make(chan struct{}), limit: rate.NewLimiter(outputRate, outputBurst)}
+}
 
-// spend counts bytes that were read, and waits until that many may have been, unless it
-// would be for less than pauseMin.
+// spend counts bytes that were read, at most outputBurst, and waits until that many may
+// have been, unless it would be for less than pauseMin.
 func (p *pace) spend(bytes int) {
-	wait := p.count(bytes)
+	now := time.Now()
+	wait := p.limit.ReserveN(now, bytes).DelayFrom(now)
 	if wait < pauseMin {
 		return
 	}
@@ -40,16 +41,6 @@ func (p *pace) spend(bytes int) {
 	case <-t.C:
 	case <-p.over:
 	}
-}
-
-// count takes bytes off the credit, and says when there is some again.
-func (p *pace) count(bytes int) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	p.credit = min(p.credit+now.Sub(p.at).Seconds()*outputRate, outputBurst) - float64(bytes)
-	p.at = now
-	return time.Duration(-p.credit / outputRate * float64(time.Second))
 }
 
 // end lets everybody go on.

@@ -55,8 +55,8 @@ func TestWhoReadsWaitsForNoDeadProcess(t *testing.T) {
 		p := newPace()
 		begin := time.Now()
 		time.AfterFunc(time.Second, p.end)
-		p.spend(100 * outputBurst)
-		p.spend(100 * outputBurst)
+		p.spend(outputBurst)
+		p.spend(outputBurst)
 		if took := time.Since(begin); took != time.Second {
 			t.Errorf("it took %v, want a second", took)
 		}
