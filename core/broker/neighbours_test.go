@@ -34,11 +34,7 @@ func TestClusterPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	made, err := b.Control.CreateTopics(ctx, []meta.NewTopic{{Name: "t", Assignment: [][]kafka.BrokerID{{1, 2, 3}, {2, 1, 3}, {3, 2, 1}},
-		Configs: map[string]string{"min.insync.replicas": "2"}}}, false)
-	if err != nil || made[0].Err != nil {
-		t.Fatal(err, made)
-	}
+	b.AssignTopic("t", map[string]string{"min.insync.replicas": "2"}, []kafka.BrokerID{1, 2, 3}, []kafka.BrokerID{2, 1, 3}, []kafka.BrokerID{3, 2, 1})
 	look := func() string {
 		var r broker.ClusterReport
 		if status := told(t, b, "/v1/cluster", &r); status != http.StatusOK {
@@ -55,6 +51,7 @@ func TestClusterPage(t *testing.T) {
 		if err := b.Control.FenceBroker(id, other.Epoch); err != nil {
 			t.Fatal(err)
 		}
+		b.Settle()
 	}
 	for _, s := range []struct {
 		do   func()

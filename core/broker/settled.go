@@ -118,3 +118,10 @@ func (s *settled) waitRules(ctx context.Context) {
 	defer stop()
 	s.rules.WaitRules(ctx, s.Image().ACLEpoch)
 }
+
+// Settle returns once what was decided until now is in effect on this broker: its
+// partitions are made, lead and follow as the image says. It is for tests that decide
+// beside the broker; what the broker decides for its clients waits by itself.
+func (b *Broker) Settle(ctx context.Context) error {
+	return b.roles.WaitApplied(ctx, b.image().Index)
+}

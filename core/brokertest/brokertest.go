@@ -210,6 +210,20 @@ func (b *Broker) Reconfigure(static config.Static) (pending []string) {
 // Heard tells the broker that whoever decides has answered it now.
 func (b *Broker) Heard() { b.broker.Heard(time.Now()) }
 
+// Settle returns once what Control has decided until now is in effect on this broker.
+// Without it a test that has changed Control sees the broker before or after.
+func (b *Broker) Settle() {
+	b.t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), settleMax)
+	defer stop()
+	if err := b.broker.Settle(ctx); err != nil {
+		b.t.Fatalf("broker %d does not follow what was decided: %v", b.ID, err)
+	}
+}
+
+// settleMax is how long a broker may take to do what was decided.
+const settleMax = 30 * time.Second
+
 // FS is the present disk.
 func (b *Broker) FS() vfs.FS { return b.options.FS }
 
@@ -245,14 +259,15 @@ func (b *Broker) Client(opts ...kgo.Opt) *kgo.Client {
 	return c
 }
 
-// CreateTopic makes a topic on this broker.
+// CreateTopic makes a topic on this broker, which has it when CreateTopic returns.
 func (b *Broker) CreateTopic(name string, partitions int32, configs map[string]string) *meta.Topic {
 	b.t.Helper()
 	assignment := slices.Repeat([][]kafka.BrokerID{{b.ID}}, int(partitions))
 	return b.AssignTopic(name, configs, assignment...)
 }
 
-// AssignTopic makes a topic with a partition for each list of replicas.
+// AssignTopic makes a topic with a partition for each list of replicas. This broker has
+// its own of them when AssignTopic returns, the others soon.
 func (b *Broker) AssignTopic(name string, configs map[string]string, replicas ...[]kafka.BrokerID) *meta.Topic {
 	b.t.Helper()
 	r, err := b.Control.CreateTopics(context.Background(), []meta.NewTopic{{Name: name, Assignment: replicas, Configs: configs}}, false)
@@ -261,6 +276,9 @@ func (b *Broker) AssignTopic(name string, configs map[string]string, replicas ..
 	}
 	if r[0].Err != nil {
 		b.t.Fatal(r[0].Err)
+	}
+	if b.broker != nil {
+		b.Settle()
 	}
 	return r[0].Topic
 }
