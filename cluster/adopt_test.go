@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -85,7 +84,7 @@ func TestPartitionMovesWithItsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := n.Client(kgo.ConsumeTopics("t"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer stop()
 	for next := 0; next <= records; {
 		fetches := reader.PollFetches(ctx)

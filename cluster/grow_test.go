@@ -88,7 +88,7 @@ func TestLoneNodeGrowsAndShrinks(t *testing.T) {
 	t.Logf("alone again after %v", time.Since(begin))
 	produce()
 	reader := stays.Client(kgo.ConsumeTopics("t"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	ctx, stop := context.WithTimeout(t.Context(), growPatience)
+	ctx, stop := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer stop()
 	for next := 0; next < sent; {
 		fetches := reader.PollFetches(ctx)
@@ -104,14 +104,11 @@ func TestLoneNodeGrowsAndShrinks(t *testing.T) {
 	}
 }
 
-// growPatience bounds each wait of the test, on a machine that may be very busy.
-const growPatience = time.Minute
-
 // insist asks again, as clients do, while the control plane answers that it decided
 // nothing, or does not know: on a busy machine a leader may lose a term.
 func insist(t *testing.T, ask func() error) {
 	t.Helper()
-	timeout := time.After(growPatience)
+	timeout := time.After(nodetest.Patience)
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -128,7 +125,7 @@ func insist(t *testing.T, ask func() error) {
 		select {
 		case <-ticker.C:
 		case <-timeout:
-			t.Fatalf("after %v: %v", growPatience, err)
+			t.Fatalf("after %v: %v", nodetest.Patience, err)
 		}
 	}
 }
@@ -137,7 +134,7 @@ func insist(t *testing.T, ask func() error) {
 // that are gone for good one by one.
 func aloneVotes(t *testing.T, n *nodetest.Node) {
 	t.Helper()
-	timeout := time.After(growPatience)
+	timeout := time.After(nodetest.Patience)
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -148,7 +145,7 @@ func aloneVotes(t *testing.T, n *nodetest.Node) {
 		select {
 		case <-ticker.C:
 		case <-timeout:
-			t.Fatalf("voters %+v after %v", q.Voters, growPatience)
+			t.Fatalf("voters %+v after %v", q.Voters, nodetest.Patience)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestKilledNodeKeepsTopicsAndRecords(t *testing.T) {
 	}
 	n.Kill()
 	reader := n.Client(kgo.ConsumeTopics("a"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer stop()
 	for next := 0; next < 100; {
 		fetches := reader.PollFetches(ctx)

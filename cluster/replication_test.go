@@ -17,7 +17,7 @@ import (
 func TestRecordsSurviveEachNode(t *testing.T) {
 	t.Parallel() // it mostly waits
 	c := nodetest.StartMany(t, 3, nodetest.Options{})
-	client := c.Client(kgo.DefaultProduceTopic("t"), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordDeliveryTimeout(30*time.Second), kgo.MetadataMinAge(50*time.Millisecond))
+	client := c.Client(kgo.DefaultProduceTopic("t"), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordDeliveryTimeout(nodetest.Patience), kgo.MetadataMinAge(50*time.Millisecond))
 	minISR := "2"
 	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 3, 3, map[string]*string{"min.insync.replicas": &minISR}, "t"); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestRecordsSurviveEachNode(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	reader := c.Client(kgo.ConsumeTopics("t"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer stop()
 	for len(seen) < sent {
 		fetches := reader.PollFetches(ctx)

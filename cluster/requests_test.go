@@ -21,7 +21,7 @@ import (
 // through sends a request to one node and no other.
 func through[R kmsg.Response](t *testing.T, n *nodetest.Node, q kmsg.Request) R {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer stop()
 	c := n.Client(kgo.RequestRetries(0))
 	resp, err := c.SeedBrokers()[0].Request(ctx, q)
@@ -60,13 +60,13 @@ func TestRequestsThroughAnyNode(t *testing.T) {
 		ids[r.ProducerID] = true
 	}
 	make3 := kmsg.NewPtrCreateTopicsRequest()
-	make3.TimeoutMillis = 10_000
+	make3.TimeoutMillis = int32(nodetest.Patience.Milliseconds())
 	make3.Topics = []kmsg.CreateTopicsRequestTopic{{Topic: "t", NumPartitions: -1, ReplicationFactor: -1, ReplicaAssignment: []kmsg.CreateTopicsRequestTopicReplicaAssignment{{Replicas: []int32{1, 2}}}}}
 	if r := through[*kmsg.CreateTopicsResponse](t, c.Nodes[2], make3); r.Topics[0].ErrorCode != 0 {
 		t.Fatalf("create: %+v", r.Topics[0])
 	}
 	move := kmsg.NewPtrAlterPartitionAssignmentsRequest()
-	move.TimeoutMillis = 10_000
+	move.TimeoutMillis = int32(nodetest.Patience.Milliseconds())
 	move.Topics = []kmsg.AlterPartitionAssignmentsRequestTopic{{Topic: "t", Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{{Replicas: []int32{3, 2}}}}}
 	if r := through[*kmsg.AlterPartitionAssignmentsResponse](t, c.Nodes[1], move); r.Topics[0].Partitions[0].ErrorCode != 0 {
 		t.Fatalf("move: %+v", r.Topics[0])
@@ -79,7 +79,7 @@ func TestRequestsThroughAnyNode(t *testing.T) {
 		return nil
 	})
 	elect := kmsg.NewPtrElectLeadersRequest()
-	elect.TimeoutMillis = 10_000
+	elect.TimeoutMillis = int32(nodetest.Patience.Milliseconds())
 	through[*kmsg.ElectLeadersResponse](t, c.Nodes[0], elect) // it may lead already
 	c.Await(func(i *meta.Image) error {
 		if topic, _ := i.Topic("t"); topic.Partitions[0].Leader != 3 {
@@ -93,7 +93,7 @@ func TestRequestsThroughAnyNode(t *testing.T) {
 // its offsets when its coordinator stops.
 func TestGroupsOfACluster(t *testing.T) {
 	c := nodetest.StartMany(t, 3, nodetest.Options{Static: config.Static{"offsets.topic.num.partitions": "3"}})
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer stop()
 	if r, err := c.Nodes[0].Control().CreateTopics(ctx, []meta.NewTopic{{Name: "t", PartitionCount: 1, ReplicationFactor: 3}}, false); err != nil || r[0].Err != nil {
 		t.Fatal(err, r)

@@ -66,13 +66,13 @@ func TestThreeVoterTranscripts(t *testing.T) {
 func awaitVoters(t *testing.T, control meta.Control) {
 	t.Helper()
 	lags := func(v meta.QuorumReplica) bool { return v.LastCaughtUp.IsZero() }
-	again, limit := time.NewTicker(10*time.Millisecond), time.After(30*time.Second)
+	again, limit := time.NewTicker(10*time.Millisecond), time.After(nodetest.Patience)
 	defer again.Stop()
 	for q := control.Quorum(); len(q.Voters) < 3 || slices.ContainsFunc(q.Voters, lags); q = control.Quorum() {
 		select {
 		case <-again.C:
 		case <-limit:
-			t.Fatalf("voters are %+v after 30 s", q.Voters)
+			t.Fatalf("voters are %+v after %v", q.Voters, nodetest.Patience)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func StartMany(t testing.TB, count int, o Options) *Cluster {
 // Add starts one more node and waits until every node that is up knows it as a broker.
 func (c *Cluster) Add(o Options) *Node {
 	c.t.Helper()
-	o.NodeID, o.DataDir, o.Address, o.Peer, o.Join = kafka.BrokerID(len(c.Nodes)+1), "", "", "127.0.0.1:0", nil
+	o.NodeID, o.DataDir, o.Address, o.Peer, o.Join = kafka.BrokerID(len(c.Nodes)+1), "", "", anyPort, nil
 	for _, n := range c.Nodes {
 		o.Join = append(o.Join, n.PeerAddr())
 	}
@@ -62,7 +62,7 @@ func (c *Cluster) vote() {
 	if len(c.Nodes) != votersMax {
 		return
 	}
-	ctx, stop := context.WithTimeout(context.Background(), startWait)
+	ctx, stop := context.WithTimeout(context.Background(), Patience)
 	defer stop()
 	for _, n := range c.Nodes {
 		err := c.Nodes[0].Control().AddVoter(ctx, n.ID())
@@ -94,12 +94,12 @@ func (n *Node) Await(please func(*meta.Image) error) {
 		}
 		answers <- please(i)
 	})()
-	timeout := time.After(startWait)
+	timeout := time.After(Patience)
 	for last != nil {
 		select {
 		case last = <-answers:
 		case <-timeout:
-			n.t.Fatalf("node %d waited %v: %v", n.ID(), startWait, last)
+			n.t.Fatalf("node %d waited %v: %v", n.ID(), Patience, last)
 		}
 	}
 }

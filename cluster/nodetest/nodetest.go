@@ -2,6 +2,7 @@ package nodetest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/mortisemq/mortise/cluster"
+	"github.com/mortisemq/mortise/cluster/local"
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/kafka"
@@ -18,8 +20,13 @@ import (
 	"github.com/mortisemq/mortise/sdk/storage"
 )
 
-// startWait bounds a start; a node that joins waits for its cluster.
-const startWait = 60 * time.Second
+// Patience bounds whatever a test waits for in real time, on a machine that may be very
+// busy: a node that joins waits for its cluster, one that stops for others to lead what it
+// led. It says nothing about how long that may take.
+const Patience = time.Minute
+
+// anyPort is a loopback address whose port is looked for by Start.
+const anyPort = "127.0.0.1:0"
 
 // listenerName is the one client listener.
 const listenerName = "PLAINTEXT"
@@ -32,7 +39,7 @@ type Options struct {
 	DataDir   string            // empty: a temporary one
 	Address   string            // of the client listener; empty: a free port of 127.0.0.1
 	Listeners []broker.Listener // beside that one
-	Peer      string            // address of the peer port; empty: the node stays alone
+	Peer      string            // address of the peer port, 127.0.0.1:0: a free one; empty: the node stays alone
 	Join      []string          // peer addresses of a cluster to join
 	Keys      [][]byte          // of gossip and of the peer port
 	Rack      string
@@ -62,8 +69,8 @@ func Start(t testing.TB, o Options) *Node {
 	if o.DataDir == "" {
 		o.DataDir = t.TempDir()
 	}
-	if o.Address == "" {
-		o.Address = "127.0.0.1:0"
+	if err := o.choosePorts(); err != nil {
+		t.Fatal(err)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -78,6 +85,23 @@ func Start(t testing.TB, o Options) *Node {
 	return n
 }
 
+// choosePorts finds the ports that a node is to have again after a restart: none that the
+// system would give to somebody else while the node is down, as it would those it gives
+// for 0.
+func (o *Options) choosePorts() error {
+	free, err := local.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	if o.Address == "" {
+		o.Address = fmt.Sprint("127.0.0.1:", free[0].Clients)
+	}
+	if o.Peer == anyPort {
+		o.Peer = fmt.Sprint("127.0.0.1:", free[0].Peer)
+	}
+	return nil
+}
+
 // start starts a node in the present directory.
 func (n *Node) start() {
 	n.t.Helper()
@@ -90,23 +114,19 @@ func (n *Node) start() {
 	if n.options.Admin {
 		o.Broker.AdminAddress = "127.0.0.1:0"
 	}
-	ctx, stop := context.WithTimeout(context.Background(), startWait)
+	ctx, stop := context.WithTimeout(context.Background(), Patience)
 	defer stop()
 	node, err := cluster.Start(ctx, o)
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	n.node = node
-	n.options.Address = node.Addr(listenerName).String() // the same port after a restart
-	if n.options.Peer != "" {
-		n.options.Peer = node.PeerAddr().String()
-	}
 }
 
 // Stop ends the node in order.
 func (n *Node) Stop() {
 	n.t.Helper()
-	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), Patience)
 	defer stop()
 	if err := n.node.Close(ctx); err != nil {
 		n.t.Errorf("stop node: %v", err)

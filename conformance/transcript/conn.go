@@ -14,7 +14,7 @@ type Dialer func() (net.Conn, error)
 
 // answerWait bounds how long an answer may take; frameMax how long it may be, in bytes.
 const (
-	answerWait = 15 * time.Second
+	answerWait = time.Minute
 	frameMax   = 128 << 20
 )
 

@@ -152,8 +152,9 @@ func (p *player) block(b *block, done func(*step, [][]string)) error {
 }
 
 // retryMax bounds the attempts of a step with the retry option; they are retryPause apart.
+// That is a minute: a replay may run on a machine that is very busy.
 const (
-	retryMax   = 100
+	retryMax   = 1200
 	retryPause = 50 * time.Millisecond
 )
 
