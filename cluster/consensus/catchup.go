@@ -37,7 +37,7 @@ func (g *Group) CatchUp(ctx context.Context) error {
 			g.options.Log.Info("control: waiting for the control plane", "error", last)
 			say = time.Now().Add(sayAgain)
 		}
-		if g.options.Join != nil && time.Now().After(ask) {
+		if g.options.Port != nil && time.Now().After(ask) && len(g.doors()) > 0 {
 			if err := g.askToJoin(ctx, false); isFinal(err) {
 				return err
 			} else if err != nil {

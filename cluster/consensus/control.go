@@ -2,7 +2,6 @@ package consensus
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 
 	"github.com/mortisemq/mortise/cluster/metadata"
@@ -127,33 +126,6 @@ func (g *Group) AlterPlugins(ctx context.Context, changes []meta.PluginChange) (
 func (g *Group) AllocateProducerIDs(ctx context.Context) (meta.ProducerIDBlock, error) {
 	r, err := g.propose(ctx, &metadata.AllocateProducerIDs{Count: producerIDBlock})
 	return r.Block, err
-}
-
-// RegisterBroker implements meta.Registrar. When it is not known what became of it, it
-// is done again: the later registration replaces the one before, and both have the same
-// Attempt, so that it does not count as one that somebody else came between.
-func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.BrokerEpoch, error) {
-	c := &metadata.RegisterBroker{ID: b.ID, Rack: b.Rack, LogDirs: b.LogDirs,
-		CleanShutdown: b.CleanShutdown, ProducerIDs: b.ProducerIDs, Peer: b.Peer, PreviousEpoch: b.PreviousEpoch,
-		MinISR: b.MinISR, Unclean: b.Unclean, Attempt: b.Attempt}
-	if c.Attempt == 0 {
-		c.Attempt = rand.Uint64()
-	}
-	for _, p := range b.Missing {
-		c.Missing = append(c.Missing, metadata.PartitionID(p))
-	}
-	for _, l := range b.LaterEpochs {
-		c.LaterEpochs = append(c.LaterEpochs, metadata.LogEpoch(l))
-	}
-	for _, e := range b.Endpoints {
-		c.Endpoints = append(c.Endpoints, metadata.Endpoint(e))
-	}
-	for {
-		r, err := g.propose(ctx, c)
-		if !errors.Is(err, kafka.ErrRequestTimedOut.Err("")) || ctx.Err() != nil {
-			return r.BrokerEpoch, err
-		}
-	}
 }
 
 // AlterISR implements meta.Control: one command, however many partitions.

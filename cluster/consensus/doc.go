@@ -38,6 +38,11 @@
 // Current waits for that. The entries after it are looked at all the same, for damage
 // and for the cluster's id.
 //
+// A node that was removed hears of no leader, or of nothing that one decides. Whoever waits
+// for the control plane asks to be let in again meanwhile, at the addresses to join and at
+// those of all that it knows of: a start (CatchUp), and a registration that nothing came
+// back of (RegisterBroker). It comes back without a vote.
+//
 // # Start of a lone voter
 //
 // Whatever is in the log of a group's only voter is committed: nobody else could

@@ -96,10 +96,18 @@ func (g *Group) doors() []string {
 	if g.options.Join != nil {
 		all = slices.Clone(g.options.Join())
 	}
-	for b := range g.Image().Brokers() {
-		if b.Peer != "" && !slices.Contains(all, b.Peer) {
-			all = append(all, b.Peer)
+	add := func(address string) {
+		if address != "" && !slices.Contains(all, address) {
+			all = append(all, address)
 		}
+	}
+	for b := range g.Image().Brokers() {
+		add(b.Peer)
+	}
+	members := g.machine.members.Load()
+	for _, s := range members.Servers {
+		address, _ := addressIn(*members, s.ID)
+		add(address)
 	}
 	own := g.options.Port
 	return slices.DeleteFunc(all, func(a string) bool { return a == own.Advertised() || a == own.Addr().String() })

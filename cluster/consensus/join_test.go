@@ -120,6 +120,54 @@ func TestRegisteredNodesAreNotRemoved(t *testing.T) {
 	})
 }
 
+// A node may be removed while it reads its logs, before it is a broker: its registration is
+// decided, and it hears nothing of that until it is let in again.
+func TestNodeRemovedBeforeItRegisters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 18)
+		c.grow()
+		c.start(4)
+		registers := func() {
+			t.Helper()
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			g := c.nodes[4].group
+			epoch, err := g.RegisterBroker(ctx, meta.Registration{ID: 4, Peer: address(4)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, known := g.Image().Broker(4); !known || b.Epoch != epoch {
+				t.Errorf("registered as %d, and the image has %+v", epoch, b)
+			}
+			c.lead(func(g *Group) error { return g.UnregisterBroker(t.Context(), 4) })
+		}
+		c.lead(func(g *Group) error { return g.Remove(t.Context(), 4) })
+		registers() // it still takes the leader for its own
+		c.lead(func(g *Group) error { return g.Remove(t.Context(), 4) })
+		time.Sleep(10 * heartbeatTimeout) // of the bubble
+		registers()                       // it knows of no leader
+		c.alike()
+	})
+}
+
+// Nor does a node wait for good that began the cluster, was removed while it was down, and
+// was never told whom to join: it knows the others' addresses.
+func TestRemovedFounderAsksToBeLetIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 19)
+		c.grow()
+		c.stop(1)
+		c.lead(func(g *Group) error { return g.Demote(t.Context(), 1) })
+		c.lead(func(g *Group) error { return g.Remove(t.Context(), 1) })
+		for id := kafka.BrokerID(2); id <= 3; id++ { // who removed it tries to reach it still
+			c.stop(id)
+			c.start(id)
+		}
+		c.start(1)
+		c.alike()
+	})
+}
+
 // A node that is killed comes back with what is on its disk at that moment, also when
 // it led and the others had decided otherwise meanwhile.
 func TestKilledNodesComeBack(t *testing.T) {
