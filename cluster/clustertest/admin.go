@@ -58,10 +58,12 @@ func (f *faults) elect(*node, time.Duration) {
 }
 
 // giveUp has anybody be elected where all who were in sync have lost what they had, as
-// the contract lets them.
+// the contract lets them, or had nothing: a topic may be made while the only one of its
+// replicas that seems to be in service has lost its disk.
 func (f *faults) giveUp() {
 	f.partitions(func(id meta.PartitionID, p *meta.Partition) {
-		if p.Leader == kafka.NoBroker && len(p.ISR)+len(p.ELR) == 0 && f.w.history.of(id).loose {
+		c := f.w.history.of(id)
+		if p.Leader == kafka.NoBroker && len(p.ISR)+len(p.ELR) == 0 && (c.loose || c.end == 0) {
 			f.propose(&metadata.ElectLeaders{Kind: meta.Unclean, Partitions: []metadata.PartitionID{metadata.PartitionID(id)}})
 		}
 	})

@@ -19,7 +19,7 @@ const commandVersion = 1
 // different numbers keep away from each other (peer.Options.Format). It rises with every
 // change of one or the other; TestFormat holds the fields to it. What earlier builds wrote
 // is read.
-const Format = 2
+const Format = 3
 
 // Limits of what a decoder accepts. They bound memory: an array or map is at
 // most one element per byte of input, and no input is longer than a raft entry.

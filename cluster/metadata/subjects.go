@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mortisemq/mortise/core/kafka"
+	"github.com/mortisemq/mortise/core/meta"
 )
 
 // Bounds of what is named of one command: how many subjects, and how many bytes of each,
@@ -25,11 +26,11 @@ func Subjects(c Command) (name string, about []string) {
 	case *CreatePartitions:
 		return "create partitions", named(c.Topics, func(t NewPartitions) string { return t.Topic })
 	case *AlterConfigs:
-		return "alter configs", named(c.Changes, func(r ConfigChange) string { return fmt.Sprintf("%d:%s", r.Type, r.Name) })
+		return "alter configs", named(c.Changes, func(r ConfigChange) string { return configured(r.Type, r.Name) })
 	case *UpdateFeatures:
 		return "update features", named(c.Updates, func(u FeatureUpdate) string { return u.Name })
 	case *CreateACLs:
-		return "create acls", named(c.Rules, func(r ACL) string { return fmt.Sprintf("%s on %d:%s", r.Principal, r.Resource, r.Name) })
+		return "create acls", named(c.Rules, func(r ACL) string { return fmt.Sprintf("%s on %s %s", r.Principal, r.Resource, r.Name) })
 	case *DeleteACLs:
 		return "delete acls", nil
 	case *AlterPlugins:
@@ -42,6 +43,23 @@ func Subjects(c Command) (name string, about []string) {
 		return "unregister broker", []string{fmt.Sprint(c.ID)}
 	}
 	return "", nil
+}
+
+// configured names what configs belong to.
+func configured(t meta.ResourceType, name string) string {
+	switch {
+	case t == meta.ResourceBroker && name == "":
+		return "all brokers"
+	case t == meta.ResourceBroker:
+		return "broker " + name
+	case t == meta.ResourceTopic:
+		return "topic " + name
+	case t == meta.ResourceGroup:
+		return "group " + name
+	case t == meta.ResourceClientMetrics:
+		return "client metrics " + name
+	}
+	return fmt.Sprintf("resource of type %d %s", t, name)
 }
 
 // named are the names of the first subjectsMax of a list, and how many follow.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mortisemq/mortise/core/kafka"
 	"github.com/mortisemq/mortise/core/meta"
+	"github.com/mortisemq/mortise/sdk/auth"
 )
 
 // TestSubjects: a log names what people change, at most so many of them, and no values.
@@ -21,7 +22,11 @@ func TestSubjects(t *testing.T) {
 		name    string
 		about   []string
 	}{
-		{&AlterConfigs{Changes: []ConfigChange{{Type: meta.ResourceTopic, Name: "t", Values: map[string]string{"password": "secret"}}}}, "alter configs", []string{"2:t"}},
+		{&AlterConfigs{Changes: []ConfigChange{{Type: meta.ResourceTopic, Name: "t", Values: map[string]string{"password": "secret"}}}}, "alter configs", []string{"topic t"}},
+		{&AlterConfigs{Changes: []ConfigChange{{Type: meta.ResourceBroker}, {Type: meta.ResourceBroker, Name: "3"}, {Type: meta.ResourceGroup, Name: "g"},
+			{Type: meta.ResourceClientMetrics, Name: "m"}, {Type: meta.ResourceBrokerLogger, Name: "3"}}}, "alter configs",
+			[]string{"all brokers", "broker 3", "group g", "client metrics m", "resource of type 8 3"}},
+		{&CreateACLs{Rules: []ACL{{Principal: "User:a", Resource: auth.Topic, Name: "t"}}}, "create acls", []string{"User:a on topic t"}},
 		{&UnregisterBroker{ID: 7}, "unregister broker", []string{"7"}},
 		{&ElectLeaders{All: true}, "elect leaders", nil},
 		{&AllocateProducerIDs{Count: 1}, "", nil},

@@ -55,7 +55,9 @@ func (d *Draft) reassign(r *Reassignment) *kafka.Error {
 	return nil
 }
 
-// cancelReassignment takes a partition back to where it came from.
+// cancelReassignment takes a partition back to where it came from, if somebody there is in
+// sync. Who is merely eligible there does not count, as in Kafka; but when nobody is in sync
+// anywhere, what is added may be all that still has the records.
 func (d *Draft) cancelReassignment(t *Topic, p *Partition, n int) *kafka.Error {
 	if !p.Reassigning() {
 		return kafka.ErrNoReassignmentInProgress.Err("")
@@ -64,7 +66,7 @@ func (d *Draft) cancelReassignment(t *Topic, p *Partition, n int) *kafka.Error {
 	c := d.change(t)
 	c.Adding, c.Removing = none, none
 	c.Replicas, c.ISR = without(p.Replicas, p.Adding...), without(p.ISR, p.Adding...)
-	if len(c.ISR) == 0 && len(p.ISR) > 0 && c.Election != ElectUnclean {
+	if len(c.ISR) == 0 && c.Election != ElectUnclean {
 		return kafka.ErrInvalidReplicaAssignment.Err(fmt.Sprintf("Unable to revert partition assignment for %s:%d because it would require an unclean leader election.", t.Name, n))
 	}
 	d.apply(t, n, &c)
