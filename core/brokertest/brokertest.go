@@ -38,7 +38,8 @@ type Options struct {
 	FS vfs.FS
 	// LogDirs on it; nil: one.
 	LogDirs []string
-	// Loopback listens on a real port of 127.0.0.1, not on a memory network.
+	// Loopback listens on a real port of 127.0.0.1, which stays the broker's until the
+	// test ends, not on a memory network.
 	Loopback  bool
 	ClusterID string        // empty: "brokertest"
 	Static    config.Static // Kafka's broker keys
@@ -76,9 +77,10 @@ type Broker struct {
 func Start(t testing.TB, o Options) *Broker {
 	t.Helper()
 	o.fill(t)
-	b := &Broker{Control: NewControl(o.ClusterID), ID: self, t: t, options: o, net: vnet.OS(), address: "127.0.0.1:0"}
-	if !o.Loopback {
-		b.net, b.address = vnet.NewMem(1).Host("broker1"), "broker1:9092"
+	b := &Broker{Control: NewControl(o.ClusterID), ID: self, t: t, options: o, net: vnet.NewMem(1).Host("broker1"), address: "broker1:9092"}
+	if o.Loopback {
+		taken := takePort(t)
+		b.net, b.address = taken, taken.address()
 	}
 	b.run()
 	return b
@@ -155,13 +157,12 @@ func (b *Broker) start() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.address = made.Addr(listenerName).String() // the same port after a restart
 }
 
 // Stop ends the broker in order.
 func (b *Broker) Stop() {
 	b.t.Helper()
-	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	if err := b.broker.Close(ctx); err != nil {
 		b.t.Errorf("stop broker: %v", err)
@@ -214,15 +215,16 @@ func (b *Broker) Heard() { b.broker.Heard(time.Now()) }
 // Without it a test that has changed Control sees the broker before or after.
 func (b *Broker) Settle() {
 	b.t.Helper()
-	ctx, stop := context.WithTimeout(context.Background(), settleMax)
+	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	if err := b.broker.Settle(ctx); err != nil {
 		b.t.Fatalf("broker %d does not follow what was decided: %v", b.ID, err)
 	}
 }
 
-// settleMax is how long a broker may take to do what was decided.
-const settleMax = 30 * time.Second
+// patience is how long a broker may take to stop, and to do what was decided. It is only
+// for what would never come to an end: a machine may be as slow as it likes.
+const patience = time.Minute
 
 // FS is the present disk.
 func (b *Broker) FS() vfs.FS { return b.options.FS }
