@@ -1,6 +1,7 @@
 package api
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,11 +27,11 @@ func TestMergesAreNotQuadratic(t *testing.T) {
 	for i := range n / 2 { // and as many that were not refused in part
 		taken.Topics[i].TopicID[3], deleted.Topics[i].Topic = 2, deleted.Topics[i].Topic+"2"
 	}
-	begun := time.Now()
+	begun := cpuTime(t)
 	mergeCommit(refused, taken)
 	mergeOffsetDelete(kept, deleted)
-	if took := time.Since(begun); took > 20*time.Second {
-		t.Errorf("took %s", took)
+	if took := cpuTime(t) - begun; took > 20*time.Second {
+		t.Errorf("took %s of this process", took)
 	}
 	if len(refused.Topics) != n+n/2 || len(kept.Topics) != n+n/2 {
 		t.Errorf("%d and %d topics, want %d", len(refused.Topics), len(kept.Topics), n+n/2)
@@ -38,4 +39,15 @@ func TestMergesAreNotQuadratic(t *testing.T) {
 	if a, b := len(refused.Topics[n-1].Partitions), len(kept.Topics[n-1].Partitions); a != 2 || b != 2 {
 		t.Errorf("%d and %d partitions of a topic that was refused in part, want 2", a, b)
 	}
+}
+
+// cpuTime is what this process has computed for until now, however busy the machine is
+// with others.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -1,6 +1,7 @@
 package purgatory
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -76,6 +77,7 @@ func TestWaitersArePeacefullyParkedAgain(t *testing.T) {
 				return
 			default:
 				p.Advance(l, 1)
+				runtime.Gosched() // else one processor is this loop's for 10 ms a turn
 			}
 		}
 	}()

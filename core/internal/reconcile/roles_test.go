@@ -28,6 +28,9 @@ import (
 
 const self kafka.BrokerID = 1
 
+// patience is how long an image may take: thousands of folders on a disk that is busy.
+const patience = 5 * time.Minute
+
 // control publishes the images that a test makes. Nothing else of Control is used.
 type control struct {
 	meta.Control
@@ -112,7 +115,7 @@ func (b *broker) change(f func(*meta.Edit)) {
 	next := e.Image()
 	b.control.p.Publish(next)
 	if b.roles != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := b.roles.WaitApplied(ctx, next.Index); err != nil {
 			b.t.Fatal(err)
