@@ -3,7 +3,6 @@ package broker_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,7 +17,7 @@ func TestCOMP01CommittedOffsetThatWasCompactedAway(t *testing.T) {
 	b, manual := compactedBroker(t, vfs.NewMem())
 	b.CreateTopic("c", 1, compactedTopic())
 	fillCompacted(t, b, "c", 1, 200)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	const committed = 33 // key 3, written again at 43, 53, ...
 	offsets := kadm.Offsets{}

@@ -81,7 +81,7 @@ func read(ctx context.Context, b *brokertest.Broker, topic string, end int64, f 
 func TestCompactedTopicIsReadWhileSegmentsAreSwapped(t *testing.T) {
 	b, manual := compactedBroker(t, vfs.NewMem())
 	b.CreateTopic("c", 1, compactedTopic())
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	last := map[string]string{} // what was acknowledged
 	var readers sync.WaitGroup
@@ -198,7 +198,7 @@ func TestCompactedTreeHasTheLastVersionsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	manual.Advance(2 * compactionTick)
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	seen := map[string]string{}
 	err := read(ctx, b, "tree", int64(2*len(files))+1, func(r *kgo.Record) {

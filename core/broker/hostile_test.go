@@ -36,7 +36,7 @@ func TestMETA04DeletedTopicStaysDeleted(t *testing.T) {
 	produce(t, c, "a", 0, 10)
 	reader := b.Client(kgo.ConsumeTopics("a"))
 	defer reader.Close()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	if err := reader.PollFetches(ctx).Err(); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestMETA10RecreatedTopicIsReadFromItsStart(t *testing.T) {
 	b := brokertest.Start(t, brokertest.Options{})
 	b.CreateTopic("a", 1, nil)
 	c := b.Client(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(10*time.Millisecond))
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	send := func(value string, n int) {
 		t.Helper()
@@ -153,7 +153,7 @@ func TestLargeOrdinaryRequestIsRefused(t *testing.T) {
 		}
 		head := binary.BigEndian.AppendUint32(nil, server.MaxOrdinary+1)
 		conn.Write(append(head, 0, key, 0, 4)) // may be cut off by the close
-		conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		conn.SetReadDeadline(time.Now().Add(patience))
 		if n, err := conn.Read(head); n != 0 || err == nil || isTimeout(err) {
 			t.Errorf("key %d: %d bytes, error %v; want a closed connection", key, n, err)
 		}

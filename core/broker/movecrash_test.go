@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -129,7 +130,9 @@ func endOf(t *testing.T, c *kgo.Client) int {
 
 // settles waits until the partition is in one directory and nothing moves.
 func settles(t *testing.T, b *brokertest.Broker, c *kgo.Client) (err error) {
-	for range looksMax {
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	for ctx.Err() == nil {
 		all := places(t, c, "t", 0)
 		if len(all) == 1 && !all[0].future {
 			if err = onlyOne(b.FS()); err == nil {

@@ -18,9 +18,6 @@ import (
 	"github.com/mortisemq/mortise/core/vfs/errorfs"
 )
 
-// looksMax bounds how often a test looks before it gives up.
-const looksMax = 20_000
-
 // Two log directories of one disk.
 const dirA, dirB = "/data/a", "/data/b"
 
@@ -94,7 +91,9 @@ func move(t *testing.T, c *kgo.Client, topic, dir string) error {
 // moved waits until a partition is in a directory, and nothing else of it anywhere.
 func moved(t *testing.T, c *kgo.Client, topic, dir string) {
 	t.Helper()
-	for range looksMax {
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	for ctx.Err() == nil {
 		if all := places(t, c, topic, 0); len(all) == 1 && all[0] == (place{dir, false, 0}) {
 			return
 		}
@@ -299,7 +298,9 @@ func TestFailedDirectoryCostsItsOwnOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	offline := false
-	for n := 0; !offline && n < looksMax; n++ {
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	for !offline && ctx.Err() == nil {
 		resp := request(t, c, kmsg.NewPtrDescribeLogDirsRequest())
 		offline = resp.Dirs[1].ErrorCode == kerr.KafkaStorageError.Code
 		if resp.Dirs[0].ErrorCode != 0 {

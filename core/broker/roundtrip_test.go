@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -25,7 +24,7 @@ func produce(t *testing.T, c *kgo.Client, topic string, from, to int) {
 		records = append(records, &kgo.Record{Topic: topic, Partition: int32(n % 3),
 			Key: fmt.Append(nil, n), Value: fmt.Appendf(nil, "value of %d", n)})
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	if err := c.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		t.Fatalf("produce: %v", err)
@@ -38,7 +37,7 @@ func consume(t *testing.T, b *brokertest.Broker, topic string, n int) {
 	t.Helper()
 	c := b.Client(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	defer c.Close()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	seen := map[string]string{}
 	for len(seen) < n {

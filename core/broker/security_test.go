@@ -103,14 +103,14 @@ func guarded(t *testing.T) (*brokertest.Broker, *passwords, *rulebook) {
 	b := brokertest.Start(t, brokertest.Options{
 		SASL: &broker.SASL{Mechanisms: []string{"PLAIN"}, Authenticator: users, SuperUsers: true},
 		Security: broker.Security{SuperUsers: []string{"User:admin"},
-			Authorizers: []broker.Authorizer{{Name: "rules", Authorizer: rules, Has: func(f string) bool { return f == auth.FeatureStore }}}},
+			Authorizers: []broker.Authorizer{{Name: "rules", Authorizer: rules, Bounded: true, Has: func(f string) bool { return f == auth.FeatureStore }}}},
 	})
 	return b, users, rules
 }
 
 // as are the options of a client that logs in.
 func as(user, password string) []kgo.Opt {
-	return []kgo.Opt{kgo.SASL(plain.Auth{User: user, Pass: password}.AsMechanism()), kgo.RetryTimeout(5 * time.Second),
+	return []kgo.Opt{kgo.SASL(plain.Auth{User: user, Pass: password}.AsMechanism()), kgo.RetryTimeout(patience),
 		kgo.RetryBackoffFn(func(int) time.Duration { return 10 * time.Millisecond }), kgo.RecordRetries(3)}
 }
 

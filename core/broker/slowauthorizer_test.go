@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
@@ -53,6 +54,10 @@ func (p *ponderer) Watch(ctx context.Context, send func(auth.Event) error) error
 // TestGroupsDoNotWaitForAuthorizers: while an authorizer thinks about whether somebody
 // may see the offsets of a group, others are served, in the same group.
 func TestGroupsDoNotWaitForAuthorizers(t *testing.T) {
+	synctest.Test(t, groupsDoNotWait) // whose clock stands while anybody works: an authorizer has a second to answer
+}
+
+func groupsDoNotWait(t *testing.T) {
 	rules := &ponderer{asked: make(chan struct{}), goOn: make(chan struct{})}
 	b := brokertest.Start(t, brokertest.Options{
 		SASL: &broker.SASL{Mechanisms: []string{"PLAIN"}, Authenticator: &passwords{users: map[string]string{"admin": "a", "alice": "secret"}}, SuperUsers: true},
