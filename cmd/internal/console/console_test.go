@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -147,5 +148,18 @@ func TestPosition(t *testing.T) {
 	}
 	if p, _ := ParsePosition("@1h", now); p.n != 10_000_000-3_600_000 {
 		t.Errorf("an hour ago is %d", p.n)
+	}
+}
+
+// An error of a record names it and says what to do, where there is something to do.
+func TestRefusals(t *testing.T) {
+	for want, err := range map[string]error{
+		`topic orders: the record with key "k": records have timed out before they were able to be produced; mortise health and mortise topic describe orders tell more`: kgo.ErrRecordTimeout,
+		`topic orders: INVALID_RECORD`: kerr.InvalidRecord,
+		`the topic's max.message.bytes and this command's --batch-bytes must both allow it`: kerr.MessageTooLarge,
+	} {
+		if got := refusal(&kgo.Record{Topic: "orders", Key: []byte("k")}, err).Error(); !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

@@ -66,10 +66,14 @@ func Produce(ctx context.Context, client *kgo.Client, records iter.Seq2[*kgo.Rec
 }
 
 // refusal says which record was not taken, and for a record that is too large
-// what lets it in, for one that a plugin gave no partition why.
+// what lets it in, for one that a plugin gave no partition why, and for one that the
+// brokers would not take for too long where to look.
 func refusal(r *kgo.Record, err error) error {
 	if why := kgopartitioner.Err(r); why != nil {
 		return fmt.Errorf("topic %s: the record %s: %w", r.Topic, named(r), why)
+	}
+	if errors.Is(err, kgo.ErrRecordTimeout) {
+		return fmt.Errorf("topic %s: the record %s: %w; mortise health and mortise topic describe %s tell more", r.Topic, named(r), err, r.Topic)
 	}
 	if !errors.Is(err, kerr.MessageTooLarge) {
 		return fmt.Errorf("topic %s: %w", r.Topic, err)

@@ -91,7 +91,7 @@ func (c *Checker) Check(b *Batch) *Refusal {
 		if !reject {
 			return nil
 		}
-		return &Refusal{Code: kafka.ErrRequestTimedOut, Message: "The partitioner of the topic gave no answer about the keys of this batch."}
+		return &Refusal{Code: kafka.ErrNotEnoughReplicas, Message: "The partitioner of the topic gave no answer about the keys of this batch."}
 	case reject && w.misplaced > 0:
 		name := b.Config.Partitioner
 		if name == "" {

@@ -65,9 +65,9 @@ func TestChecks(t *testing.T) {
 		{"reject, all right", config.PartitionerReject, "", batchOf(record.None, "aa", "-"), 1, 0, 0, kafka.None, nil},
 		{"reject, no keys", config.PartitionerReject, "", batchOf(record.None, "-", ""), 0, 0, 0, kafka.None, nil},
 		{"count, silent", config.PartitionerCount, "broken", batchOf(record.None, "aa"), 0, 0, 1, kafka.None, nil},
-		{"reject, silent", config.PartitionerReject, "broken", batchOf(record.None, "aa"), 0, 0, 1, kafka.ErrRequestTimedOut, nil},
+		{"reject, silent", config.PartitionerReject, "broken", batchOf(record.None, "aa"), 0, 0, 1, kafka.ErrNotEnoughReplicas, nil},
 		{"count, unheard of", config.PartitionerCount, "nobody", batchOf(record.None, "aa"), 0, 0, 1, kafka.None, nil},
-		{"reject, unheard of", config.PartitionerReject, "nobody", batchOf(record.None, "aa"), 0, 0, 1, kafka.ErrRequestTimedOut, nil},
+		{"reject, unheard of", config.PartitionerReject, "nobody", batchOf(record.None, "aa"), 0, 0, 1, kafka.ErrNotEnoughReplicas, nil},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			checker := checkerOf(map[string]partitioner.Partitioner{DefaultPartitioner: byLength, "broken": broken{}})

@@ -11,8 +11,10 @@
 // that can't be read is not judged here: the checks of the log refuse it.
 //
 // A partitioner that gives no answer is no verdict: the batch is counted as
-// unchecked, or, where wrong ones are refused, refused with an error that makes the
-// client try again.
+// unchecked, or, where wrong ones are refused, refused with NOT_ENOUGH_REPLICAS. That
+// code makes every client try again, and says that nothing was written, so that a
+// producer may give up when its delivery timeout has passed. REQUEST_TIMED_OUT does not:
+// after it an idempotent producer can't know, and kgo's then never gives up.
 //
 // A topic that has grown looks wrong to producers that have not noticed yet: count
 // before you reject, and let metadata.max.age.ms pass after a change.
