@@ -2,7 +2,9 @@ package pluginhost
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -38,7 +40,7 @@ func (s *slot) baking(g *generation, now time.Time) {
 		s.dismiss(s.standby.Swap(nil))
 		s.say(Serving, "")
 	case !g.breaker.allows():
-		s.rollback(g, fmt.Errorf("its breaker opened within the bake time"))
+		s.rollback(g, errors.New("its breaker opened within the bake time"))
 	case r.calls >= bakeCalls && r.share() > bakeFailing && r.share() > bakeWorse*s.before.share():
 		s.rollback(g, fmt.Errorf("%d of %d calls failed within the bake time", r.failures, r.calls))
 	}
@@ -64,7 +66,11 @@ func (s *slot) rollback(g *generation, reason error) bool {
 	s.unhealthy, s.healthAt = 0, back.since.Add(healthEvery)
 	s.m.rollbacks.Add(1)
 	s.say(Serving, s.outcome.Error())
-	s.host.o.Log.Error("plugin upgrade is rolled back", "plugin", s.name, "kind", s.kind, "from", g.about.Version, "to", back.about.Version, "err", reason)
+	level := slog.LevelError
+	if errors.Is(reason, errAsked) {
+		level = slog.LevelInfo
+	}
+	s.host.o.Log.Log(s.ctx, level, "plugin upgrade is rolled back", "plugin", s.name, "kind", s.kind, "from", g.about.Version, "to", back.about.Version, "err", reason)
 	g.retire()
 	s.dismiss(g)
 	return true
@@ -73,7 +79,7 @@ func (s *slot) rollback(g *generation, reason error) bool {
 // revert is an operator's rollback: to the standby, or to what served before.
 func (s *slot) revert() (*Spec, error) {
 	g := s.current.Load()
-	if g != nil && s.standby.Load() != nil && s.rollback(g, fmt.Errorf("an operator asked for it")) {
+	if g != nil && s.standby.Load() != nil && s.rollback(g, errAsked) {
 		s.desired, s.outcome = s.active, nil
 		s.update(func(v *view) { v.desired = s.desired })
 		s.say(s.stateNow(), "") // it is what is wanted now

@@ -1,8 +1,10 @@
 package pluginhost
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -134,9 +136,11 @@ func TestAfterTheBakeTime(t *testing.T) {
 	})
 }
 
-// TestRollbackWithinTheBakeTime is an operator's.
+// TestRollbackWithinTheBakeTime is an operator's, and no error in the log.
 func TestRollbackWithinTheBakeTime(t *testing.T) {
-	inWorld(t, Options{}, func(t *testing.T, w *world) {
+	var log bytes.Buffer
+	o := Options{Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	inWorld(t, o, func(t *testing.T, w *world) {
 		kind := plugin.Partitioner
 		w.binary("/v1", kind, "1.0.0")
 		w.binary("/v2", kind, "2.0.0")
@@ -149,6 +153,9 @@ func TestRollbackWithinTheBakeTime(t *testing.T) {
 		w.must(back)
 		if err := w.ask(t.Context(), kind); err != nil || w.starts() != 2 {
 			t.Errorf("%v after %d starts", err, w.starts())
+		}
+		if log.Len() > 0 {
+			t.Errorf("logged %s", log.String())
 		}
 	})
 }

@@ -37,6 +37,8 @@ var (
 	ErrCanary = errors.New("canary question")
 	// ErrRolledBack says that an upgrade was in service and was taken back.
 	ErrRolledBack = errors.New("upgrade was rolled back")
+	// errAsked is the reason of a rollback that an operator wanted: no fault of the upgrade.
+	errAsked = errors.New("an operator asked for it")
 	// ErrClosed says that the Host is closed.
 	ErrClosed = errors.New("plugin host is closed")
 )
