@@ -86,6 +86,7 @@ func (l *loader) walk(values map[string]any, path string, tree map[string]any, o
 		case leaf:
 			values[child] = value
 		case path == defaultsPath && isMap && !kafkaKnows(name):
+			delete(l.origins, child)
 			l.nested(child, sub)
 		case path == defaultsPath:
 			l.kafkaKey(values, child, value)

@@ -114,6 +114,14 @@ func TestKafkaKeysAreCheckedTogether(t *testing.T) {
 	}
 }
 
+// TestOneMistakeIsOneProblem: TOML reads a Kafka key without quotes as a tree.
+func TestOneMistakeIsOneProblem(t *testing.T) {
+	_, err := load(t, "m.toml", "[defaults]\nlog.retention.ms = 5\n")
+	if err == nil || strings.Count(err.Error(), "m.toml") != 1 || strings.Contains(err.Error(), "nil") {
+		t.Errorf("%v, want one problem", err)
+	}
+}
+
 func TestEveryProblemIsReported(t *testing.T) {
 	_, err := load(t, "m.yaml", "node:\n  id: x\ndurability: y\nzzzzzzzz: 1\n")
 	for _, want := range []string{"node.id", "durability", "zzzzzzzz"} {
