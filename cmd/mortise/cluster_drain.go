@@ -75,15 +75,15 @@ func (f *drainFlags) run(a *app, ctx context.Context, admin *kadm.Client, id int
 	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("not done after --timeout %s", f.timeout))
 	defer cancel()
 	r := &drainResult{Node: id, LastReplicas: []heldPartition{}, NotInSync: []heldPartition{}}
-	err := f.ready(ctx, admin, r)
+	err := f.ready(a, ctx, admin, r)
 	if err == nil && !f.dryRun {
 		err = f.drain(a, ctx, admin, r)
 	}
 	return errors.Join(r.print(a, f, err), err)
 }
 
-// ready waits until the node can be missed.
-func (f *drainFlags) ready(ctx context.Context, admin *kadm.Client, r *drainResult) error {
+// ready waits until the node can be missed, and says so to who waits.
+func (f *drainFlags) ready(a *app, ctx context.Context, admin *kadm.Client, r *drainResult) error {
 	brokers, err := admin.ListBrokers(ctx)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (f *drainFlags) ready(ctx context.Context, admin *kadm.Client, r *drainResu
 	}
 	look := time.NewTicker(drainLookEvery)
 	defer look.Stop()
-	for {
+	for told := false; ; told = true {
 		if err := r.look(ctx, admin); err != nil {
 			return err
 		}
@@ -103,12 +103,15 @@ func (f *drainFlags) ready(ctx context.Context, admin *kadm.Client, r *drainResu
 		case len(r.NotInSync) == 0:
 			return nil
 		case f.dryRun:
-			return fmt.Errorf("%s are not in sync elsewhere yet", counted(len(r.NotInSync), "partition"))
+			return fmt.Errorf("not in sync elsewhere yet: %s", counted(len(r.NotInSync), "partition"))
+		case !told:
+			fmt.Fprintf(a.err, "waiting for at most %s; not in sync elsewhere yet: %s, %s first\n",
+				f.timeout, counted(len(r.NotInSync), "partition"), r.NotInSync[0].name())
 		}
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%s are not in sync elsewhere: %w", counted(len(r.NotInSync), "partition"), context.Cause(ctx))
+			return fmt.Errorf("not in sync elsewhere yet: %s: %w", counted(len(r.NotInSync), "partition"), context.Cause(ctx))
 		}
 	}
 }

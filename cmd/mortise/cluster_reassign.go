@@ -207,7 +207,11 @@ func (f *reassignFlags) plan(ctx context.Context, admin *kadm.Client) ([]reassig
 	if len(f.topics) > 0 {
 		g.Chosen = func(p *reassignment.Partition) bool { return slices.Contains(f.topics, p.Topic) }
 	}
-	return reassignment.Plan(all, g)
+	moves, err := reassignment.Plan(all, g)
+	if errors.Is(err, reassignment.ErrTooFewNodes) {
+		err = fmt.Errorf("%w: start another node, or let partitions have fewer replicas with --factor", err)
+	}
+	return moves, err
 }
 
 // nodes are those that may hold replicas.

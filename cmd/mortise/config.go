@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mortisemq/mortise/cluster"
 	"github.com/mortisemq/mortise/cmd/internal/output"
 	"github.com/mortisemq/mortise/core/config"
 	"github.com/mortisemq/mortise/core/settings"
@@ -28,7 +29,11 @@ func configCheckCommand(a *app) *cobra.Command {
   mortise config check --listen 0.0.0.0:9092 --advertise broker1.example.com:9092`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if _, err := f.load(c); err != nil {
+			s, err := f.load(c)
+			if err != nil {
+				return err
+			}
+			if err := joinOptions(&cluster.Options{}, s); err != nil { // the files that it names
 				return err
 			}
 			return a.printer().Value(map[string]bool{"ok": true}, func(w writer) error {

@@ -71,12 +71,12 @@ func (s *configSession) run(ctx context.Context, dryRun bool) (*configResult, er
 	r := &configResult{Resource: s.resource.kind, Name: s.resource.name, Done: !dryRun}
 	for _, c := range s.changes {
 		was := before[c.key]
-		row := configChangeRow{Key: c.key, Old: was.Value, Restart: s.resource.waitsForRestart(c.key)}
+		row := configChangeRow{Key: c.key, Old: was.Value, New: c.value, Restart: s.resource.waitsForRestart(c.key)}
+		// A broker that has not followed yet still tells of the value that is gone.
 		switch is, known := after[c.key]; {
-		case known:
-			row.New = is.Value
 		case c.value != nil:
-			row.New = c.value
+		case known && is.Source != s.ownSource():
+			row.New = is.Value
 		default:
 			row.New = s.beneath(&was)
 		}
@@ -88,11 +88,16 @@ func (s *configSession) run(ctx context.Context, dryRun bool) (*configResult, er
 	return r, nil
 }
 
+// ownSource is where a value that the resource has of its own comes from.
+func (s *configSession) ownSource() kmsg.ConfigSource {
+	return map[string]kmsg.ConfigSource{"topic": kmsg.ConfigSourceDynamicTopicConfig, "broker": kmsg.ConfigSourceDynamicBrokerConfig,
+		"cluster": kmsg.ConfigSourceDynamicDefaultBrokerConfig, "group": kmsg.ConfigSourceGroupConfig}[s.resource.kind]
+}
+
 // beneath is what counts once the own value of a key is gone: the first of its synonyms
 // that comes from elsewhere.
 func (s *configSession) beneath(c *kmsg.DescribeConfigsResponseResourceConfig) *string {
-	own := map[string]kmsg.ConfigSource{"topic": kmsg.ConfigSourceDynamicTopicConfig, "broker": kmsg.ConfigSourceDynamicBrokerConfig,
-		"cluster": kmsg.ConfigSourceDynamicDefaultBrokerConfig, "group": kmsg.ConfigSourceGroupConfig}[s.resource.kind]
+	own := s.ownSource()
 	for _, synonym := range c.ConfigSynonyms {
 		if synonym.Source != own {
 			return synonym.Value
@@ -117,7 +122,7 @@ func (s *configSession) describe(ctx context.Context) (map[string]kmsg.DescribeC
 	q.Resources = append(q.Resources, one)
 	resp, err := q.RequestWith(ctx, s.client)
 	if err != nil {
-		return nil, err
+		return nil, s.unanswered(err)
 	}
 	values := map[string]kmsg.DescribeConfigsResponseResourceConfig{}
 	for _, r := range resp.Resources {
@@ -148,13 +153,22 @@ func (s *configSession) alter(ctx context.Context, checkOnly bool) error {
 	q.Resources = append(q.Resources, one)
 	resp, err := q.RequestWith(ctx, s.client)
 	if err != nil {
-		return err
+		return s.unanswered(err)
 	}
 	var errs []error
 	for _, r := range resp.Resources {
 		errs = append(errs, s.refused(r.ErrorCode, r.ErrorMessage))
 	}
 	return errors.Join(errs...)
+}
+
+// unanswered is the error of a request without an answer. About its own configs a broker
+// is asked itself.
+func (s *configSession) unanswered(err error) error {
+	if s.resource.kind != "broker" || s.resource.name == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w; it must live to be asked: mortise cluster status shows who does", s.resource, err)
 }
 
 // refused is the error that a cluster answered.

@@ -54,6 +54,8 @@ func TestConfigCheck(t *testing.T) {
 	if out := must(t, "", "", "config", "check", "-o", "json"); out != "{\n  \"ok\": true\n}\n" {
 		t.Errorf("%q", out)
 	}
+	write(t, file, `cluster: {listen: "127.0.0.1:9390", gossip: {keys_file: nosuch.keys}}`)
+	fails(t, "", "", 2, "cluster.gossip.keys_file: open nosuch.keys: no such file", "config", "check")
 }
 
 // TestReferenceIsWhole holds `config show --keys` to every key that there is, each

@@ -94,7 +94,7 @@ func (f *consumeFlags) run(a *app, c *cobra.Command) error {
 	}
 	if f.files != "" {
 		printed := a.printer().Value(map[string]int64{"records": count}, func(w writer) error {
-			_, err := fmt.Fprintf(w, "%d records\n", count)
+			_, err := fmt.Fprintln(w, counted(int(count), "record"))
 			return err
 		})
 		err = cmp.Or(err, printed)

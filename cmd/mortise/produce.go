@@ -113,8 +113,8 @@ func (f *produceFlags) run(a *app, c *cobra.Command, topic string, files []strin
 		fmt.Fprintf(a.err, "%d links and other things that are no files were left out\n", f.skipped)
 	}
 	printed := a.printer().Value(done, func(w writer) error {
-		_, err := fmt.Fprintf(w, "%d records, %s, %s in %s\n",
-			done.Records, output.Bytes(done.Bytes), f.promise(), done.Elapsed.Round(time.Millisecond))
+		_, err := fmt.Fprintf(w, "%s, %s, %s in %s\n",
+			counted(int(done.Records), "record"), output.Bytes(done.Bytes), f.promise(), done.Elapsed.Round(time.Millisecond))
 		return err
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,7 @@ func asUsageErrors(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
-				return output.Usagef("%w; see %s --help", err, c.CommandPath())
+				return output.Usagef("%w: write %s; see %s --help", err, c.UseLine(), c.CommandPath())
 			}
 			return nil
 		}
@@ -94,7 +95,12 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 // called without one that it has.
 func wantsSubCommand(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return output.Usagef("%s has no sub-command %q; see %s --help", c.CommandPath(), args[0], c.CommandPath())
+		meant := ""
+		c.SuggestionsMinimumDistance = 2
+		if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+			meant = " (did you mean " + strings.Join(like, " or ") + "?)"
+		}
+		return output.Usagef("%s has no sub-command %q%s; see %s --help", c.CommandPath(), args[0], meant, c.CommandPath())
 	}
 	return output.Usagef("%s wants a sub-command; see %s --help", c.CommandPath(), c.CommandPath())
 }

@@ -176,7 +176,8 @@ func (a *app) describeTopics(ctx context.Context, admin *kadm.Client, details ka
 		return nil, err
 	}
 	sizes, err := admin.DescribeAllLogDirs(ctx, details.TopicsSet())
-	if err != nil && !errors.Is(err, kerr.ClusterAuthorizationFailed) { // who may describe a topic need not see the brokers' disks
+	// Who may describe a topic need not see the brokers' disks, and a follower may be gone.
+	if err != nil && !errors.Is(err, kerr.ClusterAuthorizationFailed) && len(sizes) == 0 {
 		return nil, err
 	}
 	configs, err := admin.DescribeTopicConfigs(ctx, names...)
