@@ -1,6 +1,8 @@
 package broker_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,6 +90,64 @@ func TestNewDiskOfAStartThatFailed(t *testing.T) {
 			s.Errorf("an empty disk leads: %+v", p)
 		}
 	})
+}
+
+// nobody decides.
+type nobody struct{}
+
+func (nobody) RegisterBroker(context.Context, meta.Registration) (kafka.BrokerEpoch, error) {
+	return 0, errors.New("nobody decides")
+}
+
+// TestDiskThatIsGoneAndAStartThatFailed: the logs of a disk that is changed, or taken away,
+// are made anew on those that are left. That they are empty is known to a later start, too.
+func TestDiskThatIsGoneAndAStartThatFailed(t *testing.T) {
+	for name, changed := range map[string]bool{"changed": true, "taken away": false} {
+		t.Run(name, func(t *testing.T) {
+			replicate(t, brokertest.Options{LogDirs: []string{"/data/a", "/data/b"}}, func(s *trio) {
+				s.brokers[0].AssignTopic("first", nil, on(1)) // on a
+				s.lastInSync()                                // on b
+				first, _ := s.brokers[0].Control.Image().Topic("first")
+				if _, err := s.brokers[0].Control.DeleteTopics(s.Context(), []kafka.TopicID{first.ID}); err != nil {
+					s.Fatal(err)
+				}
+				s.brokers[0].Stop()
+				disk := s.brokers[0].FS()
+				if _, err := disk.Stat("/data/b/t-0"); err != nil {
+					s.Fatal(err)
+				}
+				if err := disk.RemoveAll("/data/b"); err != nil {
+					s.Fatal(err)
+				}
+				dirs := []string{"/data/a", "/data/b"}
+				if !changed {
+					dirs = dirs[:1]
+				}
+				start := func(r meta.Registrar) error {
+					b, err := broker.New(broker.Options{FS: disk, Net: s.net.Host("broker1"), NodeID: 1, LogDirs: dirs,
+						Listeners: []broker.Listener{{Name: "PLAINTEXT", Address: s.brokers[0].Addr()}}, Control: s.brokers[0].Control, Registrar: r})
+					if err != nil {
+						s.Fatal(err)
+					}
+					err = b.Start(s.Context())
+					synctest.Wait()
+					return errors.Join(err, b.Close(s.Context()))
+				}
+				if err := start(nobody{}); err == nil {
+					s.Fatal("it started without anybody who decides")
+				}
+				if _, err := disk.Stat("/data/a/t-0"); err != nil {
+					s.Fatal("its log was not made on the old disk, so this shows nothing: ", err)
+				}
+				if err := start(s.brokers[0].Control); err != nil {
+					s.Fatal(err)
+				}
+				if p := s.partition(); p.Leader != kafka.NoBroker || p.LastKnownLeader != kafka.NoBroker {
+					s.Errorf("an empty log leads: %+v", p)
+				}
+			})
+		})
+	}
 }
 
 // TestLogsThatAreGone: a leader that stopped cleanly and whose log somebody removed is not

@@ -64,14 +64,14 @@ func lastShutdown(dirs []*logdir.Dir) (clean bool, epoch kafka.BrokerEpoch) {
 	return true, max(epoch, 0)
 }
 
-// missLogs finds what the broker should have and does not. On a disk that it had before,
+// missLogs finds what the broker should have and does not. On the disks that it had before,
 // a crash may have taken logs that were new, or somebody removed them: that is as with
-// any records that a stop without order took. A disk that is new has nothing at all: its
-// logs were made just now, or by a start that failed before the cluster knew of the disk.
+// any records that a stop without order took. Of what was on a disk that is gone, or was
+// changed for another one, it has nothing at all. The logs are made anew then, by this start
+// or by one before it that failed before the cluster knew of its disks, on any disk: those
+// are empty, on disks that were not stopped in order since.
 func (b *Broker) missLogs(r *meta.Registration, i *meta.Image) {
-	last, known := i.Broker(r.ID)
-	isNew := func(dir kafka.TopicID) bool { return known && !slices.Contains(last.LogDirs, dir) }
-	newDisk := slices.ContainsFunc(r.LogDirs, isNew)
+	changed := disksChanged(r, i)
 	made := map[meta.PartitionID]bool{}
 	for _, id := range b.roles.Made() {
 		made[id] = true
@@ -79,18 +79,42 @@ func (b *Broker) missLogs(r *meta.Registration, i *meta.Image) {
 	for p := range b.roles.All {
 		id := meta.PartitionID{Topic: p.TopicID(), Partition: p.TopicPartition().Partition}
 		log, dir := p.Home()
-		isEmpty := made[id] || log != nil && log.EndOffset() == 0 && isNew(dir.ID)
+		isEmpty := made[id] || changed && log != nil && log.EndOffset() == 0 && !dir.Clean
 		if !isEmpty || !i.Expects(r.ID, id) {
 			continue
 		}
 		r.CleanShutdown = false
-		if newDisk {
+		if changed {
 			r.Missing = append(r.Missing, id)
 		}
 	}
 	if len(r.Missing) > 0 {
-		b.options.Log.Warn("this broker has a new disk: it leads nothing of what was on the old one before it has copied it from others", "partitions", len(r.Missing))
+		b.options.Log.Warn("this broker has other disks than before: it leads nothing of what was on the old ones before it has copied it from others", "partitions", len(r.Missing))
 	}
+}
+
+// disksChanged says whether a broker has not the disks with which the cluster knows it, if
+// it does: which ones it had before it was unregistered nobody knows. One that can't be
+// read may be any.
+func disksChanged(r *meta.Registration, i *meta.Image) bool {
+	last, known := i.Broker(r.ID)
+	if !known {
+		return true
+	}
+	unread := 0
+	for _, dir := range r.LogDirs {
+		if dir == kafka.NoTopicID {
+			unread++
+		} else if !slices.Contains(last.LogDirs, dir) {
+			return true
+		}
+	}
+	for _, dir := range last.LogDirs {
+		if !slices.Contains(r.LogDirs, dir) {
+			unread--
+		}
+	}
+	return unread < 0
 }
 
 // inspectLogs finds what the cluster must know of files that came from elsewhere: a

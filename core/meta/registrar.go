@@ -54,7 +54,7 @@ type Registration struct {
 	LaterEpochs []LogEpoch
 
 	// Missing are partitions that the broker should have (Image.Expects) and does not,
-	// because it has a new disk. It has not stopped cleanly then, whatever CleanShutdown
+	// because it has not the disks that it had. It has not stopped cleanly then, whatever CleanShutdown
 	// says, and does not lead them before it has copied them, not even when nobody else is
 	// in sync: what others have would be cut to nothing. (Where unclean elections are allowed
 	// it may, as any replica, when no other one is alive.)
