@@ -78,7 +78,7 @@ func TestClusterPage(t *testing.T) {
 	if want := "no-leader no-leader no-leader fenced "; kinds != want {
 		t.Errorf("problems %q, want %q", kinds, want)
 	}
-	r, err := http.Post("http://"+b.AdminAddr()+"/v1/cluster/drain", "application/json", strings.NewReader(`{"broker": 1}`))
+	r, err := b.HTTP().Post("http://"+b.AdminAddr()+"/v1/cluster/drain", "application/json", strings.NewReader(`{"broker": 1}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 // page fetches a page of the admin listener.
 func page(t *testing.T, b *brokertest.Broker, path string) (int, string) {
 	t.Helper()
-	r, err := http.Get("http://" + b.AdminAddr() + path)
+	r, err := b.HTTP().Get("http://" + b.AdminAddr() + path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mortisemq/mortise/core/broker"
 	"github.com/mortisemq/mortise/core/brokertest"
@@ -28,7 +29,7 @@ func change(t *testing.T, b *brokertest.Broker, name, action, body string) (stat
 	}
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("Authorization", "Bearer "+brokertest.AdminToken)
-	r, err := http.DefaultClient.Do(q)
+	r, err := b.HTTP().Do(q)
 	if err != nil {
 		t.Error(err)
 		return
@@ -183,7 +184,11 @@ func TestHealthNamesWhoLacksAPlugin(t *testing.T) {
 
 // A listener whose authenticator is gone is named before anybody complains.
 func TestHealthNamesAListenerWithoutAuthenticator(t *testing.T) {
-	b := brokertest.Start(t, brokertest.Options{Admin: true, Loopback: true,
+	synctest.Test(t, listenerWithoutAuthenticator) // the start waits for plugins that don't come
+}
+
+func listenerWithoutAuthenticator(t *testing.T) {
+	b := brokertest.Start(t, brokertest.Options{Admin: true,
 		SASL:     &broker.SASL{Mechanisms: []string{"PLAIN"}, Plugin: "users"},
 		Security: broker.Security{Plugins: []string{"acl"}}})
 	_, h := health(t, b)

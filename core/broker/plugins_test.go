@@ -122,6 +122,10 @@ func TestCatalogueOfSettingsIsChecked(t *testing.T) {
 // A topic that refuses misplaced keys takes those of a producer that hashes as its
 // partitioner does, and names the records of one that does not.
 func TestMisplacedKeysAreRefused(t *testing.T) {
+	synctest.Test(t, misplacedKeys) // whose clock stands while anybody works: a partitioner has 50 ms to answer
+}
+
+func misplacedKeys(t *testing.T) {
 	first := partitioner.Plugin(plugin.Plugin{Name: "first", Version: "1.0.0", Features: []string{partitioner.FeatureDeterministic}},
 		func(context.Context, plugin.Config) (partitioner.Partitioner, error) {
 			return partitioner.Func(func(_ string, key []byte, partitions int32) int32 {

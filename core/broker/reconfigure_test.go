@@ -57,7 +57,7 @@ func TestMetricsLeaveBrokenPartitionsOut(t *testing.T) {
 	b.Restart()
 	faults.Off()
 
-	r, err := http.Get("http://" + b.AdminAddr() + "/metrics?partitions=true")
+	r, err := b.HTTP().Get("http://" + b.AdminAddr() + "/metrics?partitions=true")
 	if err != nil {
 		t.Fatal(err)
 	}

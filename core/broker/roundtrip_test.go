@@ -102,7 +102,7 @@ func TestAdminTellsWhenReady(t *testing.T) {
 	b := brokertest.Start(t, brokertest.Options{Admin: true, Loopback: true})
 	b.CreateTopic("a", 3, nil)
 	b.Restart()
-	r, err := http.Get("http://" + b.AdminAddr() + "/readyz")
+	r, err := b.HTTP().Get("http://" + b.AdminAddr() + "/readyz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ type Options struct {
 }
 
 // Broker is a broker of a test. Its methods belong to the test's goroutine,
-// except Dial and Addr.
+// except Dial, HTTP and addresses.
 type Broker struct {
 	// Control lives on when the broker restarts.
 	Control *Control
@@ -234,6 +235,14 @@ func (b *Broker) Addr() string { return b.address }
 
 // AdminAddr is the address of the admin listener.
 func (b *Broker) AdminAddr() string { return b.broker.AdminAddr().String() }
+
+// HTTP makes a client that reaches the admin listener, on whatever network that is.
+func (b *Broker) HTTP() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, // after a restart others may have the port
+		DialContext:       func(ctx context.Context, _, address string) (net.Conn, error) { return b.net.Dial(ctx, address) },
+	}}
+}
 
 // Dial opens a connection as a client would.
 func (b *Broker) Dial() (net.Conn, error) { return b.net.Dial(context.Background(), b.address) }
