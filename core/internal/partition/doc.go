@@ -28,6 +28,8 @@
 //     when a follower truncates; and never passes the log end.
 //   - An append happens only under the role it was admitted with, a truncation only
 //     while the role stays.
+//   - After a truncation nothing is appended before the checkpoints no longer speak of
+//     what is gone, however long the disk is full (home.settle).
 //   - Who waits for replicas is told once; when this broker leads no longer, at once.
 //   - At most one change of the in-sync replicas is asked for at a time.
 //   - When Delete returns, no folder has the partition's name, and nobody removes one:

@@ -40,6 +40,12 @@ func (p *Partition) AppendAsFollower(b []byte, epoch kafka.LeaderEpoch, leaderHW
 		return kafka.NoOffset, errStorage
 	}
 	good, bad := p.sound(b, epoch)
+	if h := p.at(); len(good) > 0 {
+		if err := h.settle(); err != nil {
+			h.stuck.Store(vfs.IsNoSpace(err))
+			return p.EndOffset(), errStorage
+		}
+	}
 	known, err := p.beginInside(good, epoch, leaderStart)
 	if err != nil {
 		return p.EndOffset(), err

@@ -24,6 +24,9 @@ type home struct {
 
 	// stuck says that the last append of a follower found no space.
 	stuck atomic.Bool
+	// owes says that the checkpoints still speak of what a truncation took away. It is set
+	// and paid with ctl held.
+	owes atomic.Bool
 }
 
 // newHome makes a home. Nobody knows it yet.

@@ -68,6 +68,9 @@ func (p *Partition) append(a *Append) Appended {
 	if !role.Leading {
 		return refused(kafka.ErrNotLeaderOrFollower, "")
 	}
+	if p.at().settle() != nil {
+		return refused(kafka.ErrKafkaStorageError, "")
+	}
 	if a.Acks == AllReplicas && role.underMin(c.Topic.MinInsyncReplicas) {
 		return refused(kafka.ErrNotEnoughReplicas, "")
 	}
