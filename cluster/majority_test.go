@@ -16,11 +16,12 @@ import (
 	"github.com/mortisemq/mortise/core/meta"
 )
 
-// client is a client on a host of its own that begins with one node.
+// client is a client on a host of its own that begins with one node. It asks again soon: a
+// broker may not have made yet what the cluster has decided.
 func (q *quiet) client(n int, opts ...kgo.Opt) *kgo.Client {
 	q.t.Helper()
 	host := q.net.Host("10.0.0.9")
-	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(q.host(n) + ":9092"), kgo.ProducerLinger(0), kgo.DisableIdempotentWrite(),
+	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(q.host(n) + ":9092"), kgo.ProducerLinger(0), kgo.DisableIdempotentWrite(), kgo.MetadataMinAge(50 * time.Millisecond),
 		kgo.RecordDeliveryTimeout(5 * time.Second), kgo.ProduceRequestTimeout(2 * time.Second), kgo.MaxProduceRequestsInflightPerBroker(1),
 		kgo.Dialer(func(ctx context.Context, _, address string) (net.Conn, error) { return host.Dial(ctx, address) })}, opts...)...)
 	if err != nil {
