@@ -73,7 +73,7 @@ func TestSecuredTranscripts(t *testing.T) {
 			SASL:     &broker.SASL{Mechanisms: []string{"PLAIN"}, Authenticator: transcriptUsers{}, SuperUsers: true},
 			Security: broker.Security{SuperUsers: []string{"User:admin"}, Plugins: []string{"acl"}},
 			Plugins: broker.Plugins{Builtins: []plugin.Plugin{acl.Plugin()}, Catalogue: []pluginhost.Spec{
-				{Name: "acl", Kind: plugin.Authorizer, Builtin: "acl", Enabled: true}}},
+				{Name: "acl", Kind: plugin.Authorizer, Builtin: "acl", Enabled: true, Timeout: pluginhost.Duration(pluginhost.TimeoutMax)}}},
 		}).Dial)
 	})
 }

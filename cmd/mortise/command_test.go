@@ -14,8 +14,9 @@ import (
 	"github.com/mortisemq/mortise/core/config"
 )
 
-// commandWait bounds a command of a test; none takes a tenth of it.
-const commandWait = 30 * time.Second
+// commandWait bounds a command of a test; on a machine that does nothing else none takes a
+// twentieth of it.
+const commandWait = 2 * time.Minute
 
 // ran is what became of a command.
 type ran struct {
@@ -48,6 +49,20 @@ func must(t *testing.T, brokers, in string, args ...string) string {
 		t.Fatalf("mortise %s: %v\n%s%s", strings.Join(args, " "), r.err, r.out, r.errs)
 	}
 	return r.out
+}
+
+// completes holds what the shell is offered for a command line, which ends in _. The shell
+// does not wait for long, and who types asks again.
+func completes(t *testing.T, brokers, line, want string) {
+	t.Helper()
+	args := append([]string{"__complete"}, strings.Fields(strings.ReplaceAll(line, "_", ""))...)
+	got := ""
+	for range 10 {
+		if got = must(t, brokers, "", append(args, "")...); strings.HasPrefix(got, want) {
+			return
+		}
+	}
+	t.Errorf("%s: %.200q, want %q", line, got, want)
 }
 
 // fails runs a command that has to fail with a code and a text.

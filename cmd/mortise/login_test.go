@@ -23,8 +23,8 @@ func startGuarded(t *testing.T) (n *nodetest.Node, users string) {
 		SASL:     &broker.SASL{Mechanisms: []string{"PLAIN"}, Plugin: "users", SuperUsers: true},
 		Security: broker.Security{SuperUsers: []string{"User:admin"}, Plugins: []string{"acl"}},
 		Plugins: broker.Plugins{Builtins: builtins(), RunDir: runDir(t), Catalogue: []pluginhost.Spec{
-			{Name: "users", Kind: plugin.Authenticator, Builtin: "file-users", Enabled: true, Config: fmt.Appendf(nil, `{"file": %q}`, users), Timeout: pluginhost.Duration(30e9)},
-			{Name: "acl", Kind: plugin.Authorizer, Builtin: "acl", Enabled: true},
+			{Name: "users", Kind: plugin.Authenticator, Builtin: "file-users", Enabled: true, Config: fmt.Appendf(nil, `{"file": %q}`, users), Timeout: pluginhost.Duration(pluginhost.TimeoutMax)},
+			patientACL(),
 		}}})
 	t.Setenv("MORTISE_ADMIN", n.AdminAddr())
 	return n, users

@@ -67,6 +67,12 @@ func runDir(t testing.TB) string {
 	return dir
 }
 
+// patientACL is an entry of the rules whose answers may come late: who asks for rights on a
+// machine that is very busy is not told that nobody knows.
+func patientACL() pluginhost.Spec {
+	return pluginhost.Spec{Name: "acl", Kind: plugin.Authorizer, Builtin: "acl", Enabled: true, Timeout: pluginhost.Duration(pluginhost.TimeoutMax)}
+}
+
 // startPlugins runs a node with the built-ins and entries of its settings, which
 // commands find without --admin. Rules are kept there, and everybody may do everything.
 func startPlugins(t *testing.T, entries ...pluginhost.Spec) *nodetest.Node {
@@ -74,7 +80,7 @@ func startPlugins(t *testing.T, entries ...pluginhost.Spec) *nodetest.Node {
 	n := nodetest.Start(t, nodetest.Options{Retention: builtinRetention(), Admin: true,
 		Security: broker.Security{SuperUsers: []string{"User:ANONYMOUS"}, Plugins: []string{"acl"}},
 		Plugins: broker.Plugins{Builtins: builtins(), RunDir: runDir(t),
-			Catalogue: append(entries, pluginhost.Spec{Name: "acl", Kind: plugin.Authorizer, Builtin: "acl", Enabled: true})}})
+			Catalogue: append(entries, patientACL())}})
 	t.Setenv("MORTISE_ADMIN", n.AdminAddr())
 	return n
 }

@@ -26,10 +26,14 @@ type server struct {
 	admin   string // URL
 }
 
+// linesMax bounds the lines of a log that nobody has looked at yet. A server that logs more
+// waits until somebody does.
+const linesMax = 100_000
+
 // serve runs `mortise serve` with more arguments and waits until it serves.
 func serve(t *testing.T, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, signals: make(chan os.Signal, 2), lines: make(chan map[string]any, 100), ended: make(chan error, 1)}
+	s := &server{t: t, signals: make(chan os.Signal, 2), lines: make(chan map[string]any, linesMax), ended: make(chan error, 1)}
 	r, w := io.Pipe()
 	go func() {
 		defer close(s.lines)
