@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/mortisemq/mortise/sdk/host"
 	"github.com/mortisemq/mortise/sdk/internal/handshake"
 	"github.com/mortisemq/mortise/sdk/internal/rpc"
 )
@@ -119,7 +120,7 @@ func (p *bare) parse(text string) (handshake.Line, error) { return handshake.Par
 
 // readLine reads the first line.
 func (p *bare) readLine() (string, error) {
-	if err := p.out.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+	if err := p.out.SetReadDeadline(time.Now().Add(host.DefaultStartTimeout)); err != nil {
 		return "", err
 	}
 	return p.reader.ReadString('\n')
@@ -167,7 +168,7 @@ func (p *bare) describe(ctx context.Context, c credentials.TransportCredentials)
 		return err
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, endTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	_, err = rpc.NewClient(conn).Describe(ctx)
 	return err

@@ -23,6 +23,7 @@ type waits struct {
 	settle time.Duration // for what a plugin opened to be closed
 	news   time.Duration // for what Watch owes within a second, on a loaded machine
 	end    time.Duration // for a process that owes it to end within 2 s, on a loaded machine
+	memory time.Duration // for the calls after which memory is weighed: a slow plugin is asked less
 }
 
 // patient waits are for any machine.
@@ -30,6 +31,7 @@ func patient() waits {
 	return waits{
 		grace: 3 * time.Second, drain: 10 * time.Second, stop: 10 * time.Second,
 		settle: 10 * time.Second, news: 3 * time.Second, end: 5 * time.Second,
+		memory: 3 * time.Second,
 	}
 }
 

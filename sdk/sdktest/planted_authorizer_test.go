@@ -152,13 +152,13 @@ func authorizerFaults() []fault {
 			news.Set(auth.Event{Epoch: epoch})
 			return ordinaryRules()
 		})},
-		{name: "tells-of-no-rules", finds: "authorizer/rules", says: "nothing is told", plugin: sets(func(_ *auth.News, _ uint64, rules []auth.Rule) []auth.Rule { return rules })},
-		{name: "watch-is-silent", finds: "authorizer/watch", says: "nothing is told", plugin: watches(func(ctx context.Context, _ *auth.News, _ func(auth.Event) error) error {
+		{name: "tells-of-no-rules", late: lateNews, finds: "authorizer/rules", says: "nothing is told", plugin: sets(func(_ *auth.News, _ uint64, rules []auth.Rule) []auth.Rule { return rules })},
+		{name: "watch-is-silent", late: lateNews, finds: "authorizer/watch", says: "nothing is told", plugin: watches(func(ctx context.Context, _ *auth.News, _ func(auth.Event) error) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})},
 		{name: "watch-ends", finds: "authorizer/watch", says: "ended", plugin: watches(func(context.Context, *auth.News, func(auth.Event) error) error { return nil })},
-		{name: "watch-for-one", finds: "authorizer/watch", says: "nothing is told", plugin: watches(onlyOneWatch())},
+		{name: "watch-for-one", late: lateNews, finds: "authorizer/watch", says: "nothing is told", plugin: watches(onlyOneWatch())},
 		{name: "epochs-go-back", finds: "authorizer/watch", says: "go back", plugin: watches(func(ctx context.Context, _ *auth.News, send func(auth.Event) error) error {
 			n := backwards.Add(1)
 			e := epoch
@@ -175,7 +175,7 @@ func authorizerFaults() []fault {
 			_ = send(auth.Event{Epoch: 1})
 			return nil
 		})},
-		{name: "change-is-not-told", finds: "authorizer/change", says: "nothing is told", plugin: goodAuthorizer().plugin(), facts: Facts{Change: func(context.Context) error { return nil }}},
+		{name: "change-is-not-told", late: lateNews, finds: "authorizer/change", says: "nothing is told", plugin: goodAuthorizer().plugin(), facts: Facts{Change: func(context.Context) error { return nil }}},
 		{name: "pushes-half-a-rule", finds: "authorizer/push", says: "rule 0", plugin: pushing([]string{auth.FeaturePush}, []auth.Rule{{Resource: auth.Topic, Name: "t"}})},
 		{name: "pushes-nothing", finds: "authorizer/push", says: "no rules", plugin: pushing([]string{auth.FeaturePush}, nil)},
 		{name: "pushes-unasked", finds: "authorizer/push", says: "does not name", plugin: pushing(nil, []auth.Rule{})},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -23,7 +24,7 @@ func failing(when func(q question) error) plugin.Plugin {
 func robustFaults(t *testing.T) []fault {
 	done := make(chan struct{}) // ends what hangs
 	t.Cleanup(func() { close(done) })
-	var running, kept atomic.Int64
+	var running atomic.Int64
 	leaked := make(chan []byte, 1<<20)
 	return []fault{
 		{name: "panics-without-keys", finds: "robust/empty", says: "panicked", plugin: planting(func(q question) { _ = q.r.Keys[0] })},
@@ -41,12 +42,12 @@ func robustFaults(t *testing.T) []fault {
 				}
 			}
 		})},
-		{name: "hangs", finds: "robust/deadline", says: "has not returned", plugin: planting(func(q question) {
+		{name: "hangs", late: lateReturn, finds: "robust/deadline", says: "has not returned", plugin: planting(func(q question) {
 			if soon(q.ctx) {
 				<-done
 			}
 		})},
-		{name: "hangs-over-grpc", way: WayInProcess, finds: "robust/deadline", plugin: planting(func(q question) {
+		{name: "hangs-over-grpc", late: lateClose, way: WayInProcess, finds: "robust/deadline", plugin: planting(func(q question) {
 			if soon(q.ctx) {
 				<-done
 			}
@@ -57,16 +58,14 @@ func robustFaults(t *testing.T) []fault {
 			}
 			return nil
 		})},
-		{name: "leaves-goroutines", finds: "robust/deadline", says: "goroutines", plugin: planting(func(q question) {
+		{name: "leaves-goroutines", late: lateClose, finds: "robust/deadline", says: "goroutines", plugin: planting(func(q question) {
 			go func() { <-done }()
 		})},
 		{name: "not-for-many", finds: "robust/parallel", says: "one of many", plugin: planting(func(q question) {
 			if running.Add(1) > 1 && len(q.out) > 0 {
 				q.out[0] = (q.out[0] + 1) % q.r.Partitions
 			}
-			for range 20_000 {
-				kept.Add(1)
-			}
+			runtime.Gosched() // to another of them
 			running.Add(-1)
 		})},
 		{name: "grows", finds: "robust/memory", says: "KiB", plugin: planting(func(question) { leaked <- make([]byte, 16<<10) })},
@@ -104,10 +103,10 @@ func baseFaults(t *testing.T) []fault {
 		})},
 		{name: "instances-differ", finds: "base/twice", says: "the other", plugin: instances(func(n int32) int32 { return n })},
 		{name: "instances-share", finds: "base/isolated", says: "came and went", plugin: shared()},
-		{name: "never-closes", finds: "base/drain", says: "has not returned", plugin: stays.plugin()},
-		{name: "never-closes-over-grpc", way: WayInProcess, finds: "base/drain", says: "drain", plugin: stays.plugin()},
+		{name: "never-closes", late: lateReturn, finds: "base/drain", says: "has not returned", plugin: stays.plugin()},
+		{name: "never-closes-over-grpc", late: lateReturn, way: WayInProcess, finds: "base/drain", says: "drain", plugin: stays.plugin()},
 		{name: "close-fails", finds: "base/drain", says: "twice", plugin: fails.plugin()},
-		{name: "leaves-goroutines-of-instances", finds: "base/leaks", says: "goroutines", plugin: leaves.plugin()},
+		{name: "leaves-goroutines-of-instances", late: lateClose, finds: "base/leaks", says: "goroutines", plugin: leaves.plugin()},
 		{name: "metrics-of-bytes", finds: "base/metrics", says: "UTF-8", plugin: metered("m \xff\n")},
 		{name: "metrics-without-end", finds: "base/metrics", says: "no end", plugin: metered("m 1")},
 	}

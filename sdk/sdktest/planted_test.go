@@ -28,7 +28,18 @@ type fault struct {
 	config string
 	facts  Facts
 	way    string // empty: Values
+	// late: that a wait runs out is what finds it. Only then it is short: what has to
+	// come in time elsewhere gets the time of a busy machine.
+	late func(w *waits)
 }
+
+// Waits that run out.
+func lateReturn(w *waits) { w.grace, w.drain, w.stop = shortWait, shortWait, shortWait }
+func lateClose(w *waits)  { w.settle, w.stop = shortWait, shortWait }
+func lateNews(w *waits)   { w.news = shortWait }
+func lateEnd(w *waits)    { w.end, w.stop = shortWait, shortWait }
+
+const shortWait = 300 * time.Millisecond
 
 // TestPlantedFaultsAreFound runs, against each bad plugin, the case that must fail; there
 // is one for each case.
@@ -57,9 +68,9 @@ func (f fault) mustBeFound(t *testing.T) {
 		source = planted(t, f.name)
 	}
 	b := newBench(Subject{Source: source, Kind: f.plugin.Kind, Config: []byte(f.config), Facts: f.facts})
-	b.waits = waits{
-		grace: 300 * time.Millisecond, drain: 500 * time.Millisecond, stop: 500 * time.Millisecond,
-		settle: 300 * time.Millisecond, news: 300 * time.Millisecond, end: 2 * time.Second,
+	b.waits.memory = caseTimeout / 2
+	if f.late != nil {
+		f.late(&b.waits)
 	}
 	r := checkWith(t.Context(), b, named(t, f.finds))
 	if len(r.Cases) != 1 || r.Passed() {

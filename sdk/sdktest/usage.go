@@ -12,7 +12,6 @@ import (
 
 const (
 	memoryCalls = 4000
-	memoryTime  = 3 * time.Second
 	memoryWarm  = 500
 	memoryBound = 12 << 20 // bytes of growth that are nobody's leak
 
@@ -108,7 +107,7 @@ func checkMemory(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	until := time.Now().Add(memoryTime)
+	until := time.Now().Add(b.waits.memory)
 	ask := func(calls int) error {
 		for n := 0; n < calls && (n == 0 || time.Now().Before(until)); n++ {
 			if _, err := t.ordinary(ctx, n); err != nil {
