@@ -18,6 +18,32 @@ const exitGrace = time.Second
 // tailBytes bounds how much of the last output an error about the start shows.
 const tailBytes = 2 << 10
 
+// lastMax bounds what is read of a pipe when the deadline of reading has passed: what one
+// holds. Who still writes to it is no process of ours.
+const lastMax = 64 << 10
+
+// lastReader reads a process's pipe, and when the deadline of that has passed what it
+// still holds: how a process ended stands in its last lines, and a broker that got no
+// processor for as long as the grace has not read them.
+type lastReader struct {
+	*os.File
+	last int // bytes that were read after the deadline
+}
+
+// Read implements io.Reader.
+func (r *lastReader) Read(b []byte) (int, error) {
+	n, err := r.File.Read(b)
+	if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	if b = b[:min(len(b), lastMax-r.last)]; len(b) == 0 {
+		return 0, io.EOF
+	}
+	n, err = readNow(r.File, b)
+	r.last += n
+	return n, err
+}
+
 // readOutput checks the first line, hands it to go-plugin, and reads the rest.
 func (r *process) readOutput(out io.Reader) {
 	first := true

@@ -147,8 +147,8 @@ func (r *process) own(started chan<- error, out, logs *os.File) {
 	}
 	guard := startGuard(r.cmd.Process.Pid)
 	var readers sync.WaitGroup
-	readers.Go(func() { r.readOutput(out) })
-	readers.Go(func() { r.readLogs(logs) })
+	readers.Go(func() { r.readOutput(&lastReader{File: out}) })
+	readers.Go(func() { r.readLogs(&lastReader{File: logs}) })
 	started <- err
 
 	r.wait = r.reap()

@@ -3,7 +3,9 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 )
@@ -27,4 +29,25 @@ func giveAway(base, dir string, to *User) error {
 		return fmt.Errorf("plugin's directory for uid %d: %w", to.UID, err)
 	}
 	return nil
+}
+
+// readNow reads what a pipe holds, without waiting and whatever its deadline; io.EOF: it
+// holds nothing.
+func readNow(pipe *os.File, b []byte) (n int, err error) {
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	controlled := raw.Control(func(fd uintptr) {
+		for n, err = syscall.Read(int(fd), b); errors.Is(err, syscall.EINTR); {
+			n, err = syscall.Read(int(fd), b)
+		}
+	})
+	if controlled != nil {
+		return 0, controlled
+	}
+	if n <= 0 { // nobody holds the other end, or EAGAIN
+		return 0, io.EOF
+	}
+	return n, nil
 }
