@@ -35,7 +35,10 @@ func (h *Host) Try(ctx context.Context, s *Spec) (about plugin.Description, err 
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMax)
 	defer cancel()
 	if stopped := g.stop(stop, true); err != nil {
-		return about, errors.Join(fmt.Errorf("%w%s", err, lastWords(wrote)), stopped)
+		if !errors.Is(err, plugin.ErrPanicked) { // which says where, and wrote its stack
+			err = fmt.Errorf("%w%s", err, lastWords(wrote))
+		}
+		return about, errors.Join(err, stopped)
 	}
 	return g.about, nil
 }

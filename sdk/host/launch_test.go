@@ -208,19 +208,24 @@ func TestLaunchOfNoProgram(t *testing.T) {
 	if err := os.WriteFile(noFormat, []byte("hello"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]Command{
-		"relative":       {Path: "plugin", RunDir: dir},
-		"missing":        {Path: filepath.Join(dir, "plugin"), RunDir: dir},
-		"folder":         {Path: dir, RunDir: dir},
-		"not executable": {Path: text, RunDir: dir},
-		"no format":      {Path: noFormat, RunDir: dir},
-		"no run dir":     {Path: noFormat, RunDir: filepath.Join(dir, "x")},
-		"long run dir":   {Path: noFormat, RunDir: "/" + strings.Repeat("d", 60)},
+	source := filepath.Join(t.TempDir(), "main.go")
+	script := filepath.Join(t.TempDir(), "script")
+	if err := errors.Join(os.WriteFile(source, []byte("package main"), 0o600), os.WriteFile(script, []byte("#!/nosuch\n"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for want, c := range map[string]Command{
+		"is not absolute":                                     {Path: "plugin", RunDir: dir},
+		"no such file or directory":                           {Path: filepath.Join(dir, "plugin"), RunDir: dir},
+		"a folder; write the path":                            {Path: dir, RunDir: dir},
+		"not executable (chmod +x)":                           {Path: text, RunDir: dir},
+		"not executable; it is the source":                    {Path: source, RunDir: dir},
+		"is the interpreter there that its first line names?": {Path: script, RunDir: dir},
+		"exec format error":                                   {Path: noFormat, RunDir: dir},
+		filepath.Join(dir, "x"):                               {Path: noFormat, RunDir: filepath.Join(dir, "x")},
+		strings.Repeat("d", 60):                               {Path: noFormat, RunDir: "/" + strings.Repeat("d", 60)},
 	} {
-		if _, err := Launch(t.Context(), c); err == nil {
-			t.Errorf("%s: no error", name)
-		} else {
-			t.Log(err)
+		if _, err := Launch(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -47,8 +48,12 @@ func (p *program) read(want [32]byte) error {
 	switch {
 	case err != nil:
 		return err
+	case info.IsDir():
+		return errors.New("a folder; write the path of the program in it, which in Go go build makes")
 	case !info.Mode().IsRegular():
 		return errors.New("not a regular file")
+	case info.Mode().Perm()&0o111 == 0 && filepath.Ext(p.file.Name()) == ".go":
+		return errors.New("not executable; it is the source: write the path of the program that go build makes of it")
 	case info.Mode().Perm()&0o111 == 0:
 		return errors.New("not executable (chmod +x)")
 	}
@@ -62,6 +67,15 @@ func (p *program) read(want [32]byte) error {
 		return nil
 	}
 	return p.verify(want)
+}
+
+// hint is what to look at when the program did not start: the system names the script
+// where it misses the interpreter.
+func (p *program) hint(err error) string {
+	if p.script && errors.Is(err, fs.ErrNotExist) {
+		return "; is the interpreter there that its first line names?"
+	}
+	return ""
 }
 
 // verify hashes what is in the file now.

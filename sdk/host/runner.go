@@ -130,7 +130,7 @@ func (r *process) own(started chan<- error, out, logs *os.File) {
 	defer r.lineOfLogs.Close()
 	begin()
 	if err := r.cmd.Start(); err != nil {
-		r.wait = fmt.Errorf("start %s: %w", r.command.Path, err)
+		r.wait = fmt.Errorf("start %s: %w%s", r.command.Path, err, r.program.hint(err))
 		started <- r.wait
 		return
 	}

@@ -195,8 +195,12 @@ func TestErrorsKeepTheirMeaning(t *testing.T) {
 		t.Errorf("an ugly error became %q", err)
 	}
 	i.assign = func(context.Context, *partitioner.Request, []int32) error { panic("at the disco") }
-	if err := assignOne(t.Context(), contract); !errors.Is(err, plugin.ErrPanicked) || !strings.Contains(err.Error(), "at the disco") {
+	if err := assignOne(t.Context(), contract); !errors.Is(err, plugin.ErrPanicked) || !strings.Contains(err.Error(), "at the disco (base_test.go:") {
 		t.Errorf("a panic became %v", err)
+	}
+	i.assign = func(_ context.Context, r *partitioner.Request, _ []int32) error { _ = r.Keys[len(r.Keys)]; return nil }
+	if err := assignOne(t.Context(), contract); !errors.Is(err, plugin.ErrPanicked) || !strings.Contains(err.Error(), "out of range [1] with length 1 (base_test.go:") {
+		t.Errorf("a panic of the runtime became %v", err)
 	}
 	if !strings.Contains(printed.String(), "base_test.go") {
 		t.Error("no stack was printed")

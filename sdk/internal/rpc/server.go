@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -82,7 +85,24 @@ func (s *Server) recoverStream(of any, stream grpc.ServerStream, info *grpc.Stre
 // panicked tells of a panic on stderr and makes an error of it.
 func (s *Server) panicked(method string, r any) error {
 	fmt.Fprintf(s.stderr, "panic in %s: %v\n%s\n", method, r, debug.Stack())
-	return panicError{fmt.Sprint(r)}
+	return panicError{fmt.Sprint(r) + panickedAt()}
+}
+
+// panickedAt is where the panic that is being recovered from began, as " (file.go:12)".
+func panickedAt() string {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for panicking, more := false, true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			panicking = true
+		case panicking && !strings.HasPrefix(f.Function, "runtime."): // an index out of range passes through it
+			return fmt.Sprintf(" (%s:%d)", filepath.Base(f.File), f.Line)
+		}
+	}
+	return ""
 }
 
 // panicError is plugin.ErrPanicked with a text that ErrorOf knows it by.
