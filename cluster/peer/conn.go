@@ -86,6 +86,14 @@ func (p *Port) isAbsent(to target, err error) bool {
 	return refused.Cluster != "" && refused.Cluster != p.Cluster()
 }
 
+// ifHungUp is the error of a hello: an end that hangs up may do so before it has read it.
+func ifHungUp(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		return errHungUp
+	}
+	return err
+}
+
 // introduce says hello and reads the answer.
 func (p *Port) introduce(ctx context.Context, c *conn, to target, what purpose) error {
 	h := hello{purpose: what, format: p.options.Format, from: p.options.Node, to: to.node, cluster: p.Cluster(), address: p.address, instance: p.instance, nonce: newNonce()}
@@ -98,12 +106,10 @@ func (p *Port) introduce(ctx context.Context, c *conn, to target, what purpose) 
 			return w, err
 		}
 		if _, err = c.Write(h.encode()); err != nil {
-			return w, err
+			return w, ifHungUp(err)
 		}
-		if w, err = readWelcome(c); errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-			return w, errHungUp
-		} else if err != nil {
-			return w, err
+		if w, err = readWelcome(c); err != nil {
+			return w, ifHungUp(err)
 		}
 		if w, err = p.answerChallenge(c, &h, w); err != nil {
 			return w, err

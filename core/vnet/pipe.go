@@ -1,11 +1,12 @@
 package vnet
 
 import (
-	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -13,8 +14,9 @@ import (
 // socket buffer does.
 const pipeBytesMax = 256 << 10
 
-// errReset is what both ends see when a connection is cut.
-var errReset = errors.New("connection reset by the network")
+// errReset is what both ends see when a connection is cut, and who writes to an end that
+// is closed: the system's error, for those who look for it.
+var errReset = fmt.Errorf("the network: %w", syscall.ECONNRESET)
 
 // pipe is one direction of a connection: bytes that have been written and not
 // yet read, each with the time from which it may be read.
