@@ -85,12 +85,16 @@ func (m *machine) deleteTopics(c *DeleteTopics) []*kafka.Error {
 	return errs
 }
 
-// placer makes a placer for the registered brokers. One that wants to stop or has no room
-// counts as fenced: it is taken last and does not lead.
+// placer makes a placer for the registered brokers. One that wants to stop counts as fenced:
+// it is taken last and does not lead. So does one that has no room, while another has.
 func (m *machine) placer(seed uint64, last []kafka.BrokerID) *placement.Placer {
+	room := false
+	for b := range m.old.Brokers() {
+		room = room || b.Active() && !b.Full
+	}
 	var brokers []placement.Broker
 	for b := range m.old.Brokers() {
-		brokers = append(brokers, placement.Broker{ID: b.ID, Rack: b.Rack, Fenced: !b.Active() || b.Full})
+		brokers = append(brokers, placement.Broker{ID: b.ID, Rack: b.Rack, Fenced: !b.Active() || b.Full && room})
 	}
 	return placement.New(brokers, seed, last)
 }
