@@ -183,19 +183,28 @@ func (p *plan) removeTopic(t *Topic) {
 }
 
 // run does one job. Jobs of one topic write to different places of its table.
+//
+// An image is one: a leader that counts by the min.insync.replicas of this one and the role
+// of the one before, or the other way round, may commit what those lack who can be elected
+// (KIP-966). What asks for more comes first, what asks for less last.
 func (r *Roles) run(j *job, first bool) {
 	here := j.topic.Partitions[j.number]
+	raises := false
 	if j.open {
 		here = r.open(j.topic, j.number, j.config, first || j.again)
 		j.topic.Partitions[j.number] = here
 	} else {
 		j.was = here.Role()
-		if j.config != nil {
-			here.SetConfig(j.config)
-		}
+		raises = j.config != nil && j.config.Topic.MinInsyncReplicas > here.Config().Topic.MinInsyncReplicas
+	}
+	if raises {
+		here.SetConfig(j.config)
 	}
 	if err := here.SetRole(r.role(&j.topic.image.Partitions[j.number])); err != nil && here.Log() != nil {
 		r.o.Log.Error("partition did not take its role", "partition", here.TopicPartition().String(), "err", err)
+	}
+	if !j.open && !raises && j.config != nil {
+		here.SetConfig(j.config)
 	}
 	if first {
 		r.o.Dirs.Recovery.LogsDone.Add(1)
