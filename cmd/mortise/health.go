@@ -201,12 +201,24 @@ func (v *healthView) addReport(address string, h *broker.HealthReport) {
 	v.ProblemsTotal += h.ProblemsTotal - len(h.Problems) // those beyond the bound of the page
 }
 
-// add notes a problem.
+// add notes a problem. What explains others is told first, and even where there are
+// more than can be told: a node that is gone is one line, its partitions are hundreds.
 func (v *healthView) add(kind, what, advice string) {
 	v.ProblemsTotal++
-	if len(v.Problems) < healthProblemsMax {
-		v.Problems = append(v.Problems, healthProblem{kind, what, advice})
+	at := len(v.Problems)
+	if !ofPartition(kind) {
+		at = slices.IndexFunc(v.Problems, func(p healthProblem) bool { return ofPartition(p.Kind) })
+		if at < 0 {
+			at = len(v.Problems)
+		}
 	}
+	v.Problems = slices.Insert(v.Problems, at, healthProblem{kind, what, advice})
+	v.Problems = v.Problems[:min(len(v.Problems), healthProblemsMax)]
+}
+
+// ofPartition tells problems that each partition has for itself.
+func ofPartition(kind string) bool {
+	return kind == "under-replicated" || kind == "offline-partition" || kind == "no-leader"
 }
 
 // print prints one line, and one more for each problem. What is wrong is the error.

@@ -33,8 +33,11 @@ func (v *healthView) askCluster(ctx context.Context) (others []string) {
 	return othersListeners(living, known)
 }
 
-// nodeFenced is the state of a node that is not there.
-const nodeFenced = "fenced"
+// States of a node that is not there, and of one that is made ready to be stopped.
+const (
+	nodeFenced   = "fenced"
+	nodeDraining = "draining"
+)
 
 // addCluster adds what one node knows of the whole.
 func (v *healthView) addCluster(p *broker.ClusterReport) {
@@ -49,6 +52,9 @@ func (v *healthView) addCluster(p *broker.ClusterReport) {
 			v.Fenced = append(v.Fenced, n.ID)
 			v.add("node-gone", fmt.Sprintf("node %d is not there; it has %s", n.ID, counted(n.Replicas, "replica")),
 				fmt.Sprintf("start it; if it is gone for good: mortise cluster reassign --away %d --execute, then mortise cluster members remove %d", n.ID, n.ID))
+		case n.State == nodeDraining && p.Partitions.UnderReplicated > 0: // which it explains
+			v.add("node-draining", fmt.Sprintf("node %d is drained, to be stopped", n.ID),
+				fmt.Sprintf("stop it and start it again, or take that back: mortise cluster undrain %d", n.ID))
 		case n.Full:
 			v.add("node-full", fmt.Sprintf("node %d has no room in a log directory: others lead what they can", n.ID),
 				"make room: delete topics, lower retention.ms or retention.bytes, or give it a larger disk; the node takes part again by itself")
