@@ -35,9 +35,11 @@ func startTrio(t *testing.T) transcript.Cluster {
 		Stop: c.stop, Start: c.start}
 }
 
-// stop has a broker give away what it leads, stops and fences it.
+// stop has a broker give away what it leads, stops and fences it. Before that it makes the
+// logs of all that was decided: one that was not made yet would be missing later.
 func (c *trio) stop(broker int) error {
 	b := c.brokers[broker-1]
+	b.Settle()
 	known, _ := b.Control.Image().Broker(b.ID)
 	if err := b.Control.BeginShutdown(b.ID, known.Epoch); err != nil {
 		return err
