@@ -77,7 +77,13 @@ func window(fault string) time.Duration {
 // blast breaks one plugin beside a load that needs it and one that does not.
 func blast(t *testing.T, name, fault string, seen *tally) {
 	// Those that are well are waited for, however busy the machine is.
-	w := start(t, options{timeout: 500 * time.Millisecond, only: name, memory: 96 << 20})
+	o := options{timeout: 500 * time.Millisecond, only: name, memory: 96 << 20}
+	if fault == "grow" {
+		// Its plugin is one that had served for long. What an upgrade between two rounds
+		// leaves standing by would come back at once, and grow as well.
+		o.bake = -1
+	}
+	w := start(t, o)
 	w.topics()
 	w.topic("plain", nil)
 	w.serving()
@@ -87,8 +93,8 @@ func blast(t *testing.T, name, fault string, seen *tally) {
 		w.round(t, name, fault, seen.rounds%2, plain, seen)
 	}
 	t.Log(seen)
-	// One short window on a busy machine says little.
-	if share, _ := seen.compare(); share < 0.1 || *strict && !seen.within() {
+	// One short window on a busy machine says little, and a machine may stand still in one.
+	if share, _ := seen.compare(); share < shareLeft || *strict && !seen.within() {
 		t.Errorf("uninvolved traffic: %v", seen)
 	}
 }

@@ -45,10 +45,11 @@ type resident struct{ host.Target }
 func (resident) PID() int             { return 0 }
 func (resident) RSS() (uint64, error) { return 0, plugin.ErrUnsupported }
 
-// mappedMax is what a process may have mapped to write to and never touched: a Go
-// program maps 64 MiB at a time. The system's own limit counts that and is hard, so it
-// is far above the entry's, which the supervisor keeps (weigh), and a Go program's
-// collector a little below.
+// mappedMax is what a process may have mapped to write to and never touched: of a Go
+// program 60 MiB, and 8 MiB more for the stack of each thread if it was built with cgo,
+// together up to 117 MiB when it starts. The system's own limit counts that and is hard,
+// so it is far above the entry's, which the supervisor keeps (weigh), and a Go program's
+// collector a little below. One that grows fast meets it before it is weighed.
 const mappedMax = 128 << 20
 
 // filesMax bounds the open files of a process: more than one needs that talks to many
