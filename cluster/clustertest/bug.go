@@ -12,6 +12,7 @@ import (
 
 // plant makes the bugs that are the deciders', by changing what they are asked.
 func (c *control) plant(img *meta.Image, command metadata.Command) {
+	c.asked = command
 	switch q := command.(type) {
 	case *metadata.AlterISR:
 		if c.w.bug == replicatest.IgnoreISREpoch {
@@ -69,6 +70,8 @@ func forgetBrokers(q *metadata.AlterISR) {
 func (c *control) spoil(old, next *meta.Image) *meta.Image {
 	var spoil func(before, t *meta.Topic) *meta.Topic
 	switch {
+	case c.w.bug == replicatest.LeaveAlone:
+		return c.leaveAlone(next)
 	case next == old:
 		return next
 	case c.w.bug == replicatest.EverybodyEligible:
@@ -85,6 +88,32 @@ func (c *control) spoil(old, next *meta.Image) *meta.Image {
 		if before, ok := old.TopicByID(t.ID); ok && before != t {
 			e.PutTopic(spoil(before, t))
 		}
+	}
+	return e.Image()
+}
+
+// leaveAlone is an image without those in sync alone who ask to leave for want of room.
+func (c *control) leaveAlone(img *meta.Image) *meta.Image {
+	q, ok := c.asked.(*metadata.AlterISR)
+	if !ok {
+		return img
+	}
+	e := img.Edit(img.Index + 1)
+	spoiled := false
+	for _, change := range q.Changes {
+		t, ok := img.TopicByID(change.Topic)
+		if !ok || !change.Full || int(change.Partition) >= len(t.Partitions) || !slices.Equal(t.Partitions[change.Partition].ISR, []kafka.BrokerID{q.From}) {
+			continue
+		}
+		t = &meta.Topic{Name: t.Name, ID: t.ID, Partitions: slices.Clone(t.Partitions)}
+		p := &t.Partitions[change.Partition]
+		p.ISR, p.ELR, p.Leader, p.LastKnownLeader = nil, nil, kafka.NoBroker, kafka.NoBroker
+		p.LeaderEpoch, p.PartitionEpoch = p.LeaderEpoch+1, p.PartitionEpoch+1
+		e.PutTopic(t)
+		spoiled = true
+	}
+	if !spoiled {
+		return img
 	}
 	return e.Image()
 }

@@ -58,7 +58,7 @@ func run(t *testing.T, count int, machine func(kafka.BrokerID, uint64) replicate
 	}
 	wg.Wait()
 	t.Logf("%d seeds: %d batches acknowledged, %d committed, %d faults, %d decisions, %+v", count, all.Acked, all.Seen, all.Faults, all.Images, all.Churn)
-	if c := all.Churn; count >= churnSeeds && min(c.Joined, c.Left, c.Forgotten, c.Votes, c.Deleted, c.Anew) == 0 {
+	if c := all.Churn; count >= churnSeeds && min(c.Joined, c.Left, c.Forgotten, c.Votes, c.Deleted, c.Anew, c.Full) == 0 {
 		t.Errorf("something never happened: %+v", c)
 	}
 }

@@ -29,9 +29,10 @@ type control struct {
 	sick    time.Duration // since when the leader can't decide; 0: it can
 	slow    time.Duration // added to each decision, as the most
 
-	open []*proposal // of the present term, in order
-	late bool        // what is appended now is what a bug repeats
-	duty *duty       // what the leader does beside deciding; nil: there was none yet
+	open  []*proposal      // of the present term, in order
+	late  bool             // what is appended now is what a bug repeats
+	asked metadata.Command // what is appended now, for bugs
+	duty  *duty            // what the leader does beside deciding; nil: there was none yet
 }
 
 // proposal is a decision under way.

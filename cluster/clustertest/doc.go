@@ -45,6 +45,9 @@
 // Any number of processes may be killed, cut off, paused or slowed down; one replica at
 // a time may lose what was not on its disk, or its disk.
 //
+// Disks are full at times. Nodes say so, others are elected before them, and what they can't
+// append they leave to others, as brokers do; a replica whose log fails leaves, too.
+//
 // What stopped without order counts as one that may have lost records (KIP-966), so that
 // nobody else is stopped until what a node lost is in sync again. With
 // min.insync.replicas 1, and where unclean elections are allowed, records may be lost

@@ -102,7 +102,7 @@ func (c *control) heartbeat(n *node, told func(controller.Answer)) {
 	if leader == noHost {
 		return
 	}
-	h := controller.Heartbeat{ID: n.id, Epoch: n.epoch, Applied: n.image.Index, Stopping: n.stopping}
+	h := controller.Heartbeat{ID: n.id, Epoch: n.epoch, Applied: n.image.Index, Stopping: n.stopping, Full: n.full}
 	c.w.net.call(n.host, leader, nil, heartbeatEvery, func(reply func(any)) {
 		if !d.over() {
 			reply(d.machine.Heartbeat(d.node.now(), h))

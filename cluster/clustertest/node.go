@@ -44,6 +44,7 @@ type node struct {
 	stopping    bool
 	torn        bool // the power was cut before it started
 	disks       int  // that it had before
+	full        bool // its disk, as the process found last
 	left        bool // for good, unless it joins once more
 
 	behind time.Duration // until then it hears nothing of the control log

@@ -14,7 +14,7 @@ import (
 // start begins a process.
 func (n *node) start() {
 	n.incarnation++
-	n.epoch, n.waiting, n.proposals, n.parked, n.stopping, n.owes = 0, nil, nil, nil, false, false
+	n.epoch, n.waiting, n.proposals, n.parked, n.stopping, n.owes, n.full = 0, nil, nil, nil, false, false, false
 	replicas, err := n.machine.Start(replicatest.Env{
 		ID: n.id, Now: n.now, LagMax: lagMax, Bug: n.w.bug,
 		ProposeISR: func(c meta.ISRChange) { n.proposals = append(n.proposals, c) }, Trace: n.tell(),
@@ -150,6 +150,12 @@ func (n *node) tick() {
 		n.w.control.join(n, func() {})
 	}
 	n.replicas.Tick()
+	if full := n.replicas.Full(); full != n.full {
+		n.note("disk full: %v", full)
+		if n.full = full; n.epoch != 0 {
+			n.beat(func(controller.Answer) {}) // told at once, as by controller.Beater
+		}
+	}
 	n.later(tickEvery, n.tick)
 }
 

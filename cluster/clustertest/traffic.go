@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mortisemq/mortise/cluster/metadata"
@@ -120,7 +121,9 @@ func (n *node) alterISR(c meta.ISRChange) {
 		case ok && r.Err != nil:
 			result.Err = r.Err
 		case ok:
-			result = r.ISR[0]
+			if result = r.ISR[0]; c.Full && !slices.Contains(result.State.ISR, n.id) {
+				n.w.churn.Full++
+			}
 		}
 		if n.replicas.ISRAnswered(c, result) {
 			n.later(retryAfter, func() { n.alterISR(c) })

@@ -46,12 +46,13 @@ type Churn struct {
 	Votes                   int // changes of voters and members
 	Deleted                 int // deletions of records that were done
 	Anew                    int // times that a replica began anew behind its end
+	Full                    int // times that one left an ISR because it had no room
 }
 
 // add adds what happened elsewhere.
 func (c *Churn) add(o Churn) {
 	c.Joined, c.Left, c.Forgotten = c.Joined+o.Joined, c.Left+o.Left, c.Forgotten+o.Forgotten
-	c.Votes, c.Deleted, c.Anew = c.Votes+o.Votes, c.Deleted+o.Deleted, c.Anew+o.Anew
+	c.Votes, c.Deleted, c.Anew, c.Full = c.Votes+o.Votes, c.Deleted+o.Deleted, c.Anew+o.Anew, c.Full+o.Full
 }
 
 // world is one simulated cluster with its clients and checkers.

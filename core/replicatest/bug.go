@@ -59,6 +59,8 @@ const (
 	// RestartAtEnd: a follower that lacks what its leader has deleted begins anew at the
 	// end of the leader's log and not at its start.
 	RestartAtEnd
+	// LeaveAlone: who has no room leaves the ISR although nobody else is in it.
+	LeaveAlone
 )
 
 // String is the bug's name in tests.
@@ -67,13 +69,13 @@ func (b Bug) String() string {
 		"join without catching up", "shrink before commit", "ignore min ISR", "ignore ISR epoch",
 		"ignore unclean shutdown", "elect anybody", "ignore duplicates", "stop without sync",
 		"ignore broker epoch", "everybody eligible", "remember followers", "unregistered stays", "move at once",
-		"keep votes", "delete uncommitted", "ignore log start", "restart at end"}[b]
+		"keep votes", "delete uncommitted", "ignore log start", "restart at end", "leave alone"}[b]
 }
 
 // Bugs are all of them.
 func Bugs() []Bug {
 	var all []Bug
-	for b := SkipTruncation; b <= RestartAtEnd; b++ {
+	for b := SkipTruncation; b <= LeaveAlone; b++ {
 		all = append(all, b)
 	}
 	return all

@@ -143,6 +143,7 @@ func (p *modelProcess) Tick() {
 	if p.ticks++; p.ticks%modelSyncs == 0 {
 		p.sync()
 	}
+	p.leaveFull()
 }
 
 // sync makes all logs durable.
@@ -223,6 +224,10 @@ func (p *modelProcess) Latest(id meta.PartitionID, epoch kafka.LeaderEpoch) (kaf
 // ISRAnswered implements Replicas.
 func (p *modelProcess) ISRAnswered(c meta.ISRChange, a meta.ISRResult) bool {
 	r := p.replicas[c.PartitionID]
+	if r != nil && c.Full {
+		r.leaving = false
+		return false
+	}
 	if r == nil || !r.leading || r.epoch != c.LeaderEpoch || r.asked != c.PartitionEpoch || !r.state.Pending() {
 		return false
 	}

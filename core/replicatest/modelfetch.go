@@ -158,8 +158,10 @@ func (r *modelReplica) take(a *modelAnswer) bool {
 		}
 		return true
 	case a.code != kafka.None, r.process.machine.full:
+		r.stuck = r.stuck || a.code == kafka.None && len(a.batches) > 0
 		return false
 	}
+	r.stuck = false
 	for _, b := range a.batches {
 		r.log.append(record.Batch(b))
 	}

@@ -25,6 +25,9 @@ type modelReplica struct {
 	state   *isr.State   // of a leader
 	asked   kafka.PartitionEpoch
 	waiting []modelWait
+
+	stuck   bool // the disk was full when it was to append something as a follower
+	leaving bool // asked for, and not answered yet
 }
 
 // modelWait is a producer that waits until everything below end is committed.

@@ -37,7 +37,8 @@ type process struct {
 
 	followers followers
 	held      []meta.PartitionID
-	strangers kafka.ProducerID // made up by a bug
+	leaving   map[meta.PartitionID]bool // asked for, and not answered yet
+	strangers kafka.ProducerID          // made up by a bug
 
 	remembered map[meta.PartitionID]map[kafka.BrokerID]partition.Fetch // by a bug: what followers asked last
 }
@@ -59,7 +60,7 @@ func (i *images) Watch(f func(*meta.Image)) (stop func()) {
 
 // newProcess opens the log directory; the logs are opened by the first image.
 func newProcess(fs *vfs.Mem, env Env) (*process, error) {
-	p := &process{env: env, fs: fs, clock: &ticker{now: env.Now}, control: &images{}}
+	p := &process{env: env, fs: fs, clock: &ticker{now: env.Now}, control: &images{}, leaving: map[meta.PartitionID]bool{}}
 	log, reg := env.logger(), metrics.NewRegistry()
 	var err error
 	p.dirs, err = logdir.Open(logdir.Options{FS: fs, Dirs: []string{"/data"}, ClusterID: "simulated", NodeID: env.ID,
@@ -139,6 +140,7 @@ func (p *process) Tick() {
 		}
 	}
 	p.clock.fire()
+	p.leaveUnfit()
 }
 
 // flush has the group commit make a partition durable, and waits for that. The group
@@ -151,6 +153,10 @@ func flush(h *partition.Partition) {
 
 // ISRAnswered implements Replicas.
 func (p *process) ISRAnswered(c meta.ISRChange, r meta.ISRResult) bool {
+	if c.Failed || c.Full {
+		delete(p.leaving, c.PartitionID)
+		return false // by the next look the image may have changed
+	}
 	h := p.find(c.PartitionID)
 	return h != nil && h.ISRAnswered(&c, r)
 }

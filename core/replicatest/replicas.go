@@ -68,6 +68,8 @@ type Replicas interface {
 	// Answered gives the response of a request of Fetches; nil: it failed.
 	Answered(q Request, response any)
 
+	// Full says that the disk has no room.
+	Full() bool
 	// ISRAnswered says what became of a proposal, and hears whether to propose it again.
 	ISRAnswered(c meta.ISRChange, r meta.ISRResult) (retry bool)
 	// Tick lets time pass: the look at followers that lag, back-off, checkpoints.
