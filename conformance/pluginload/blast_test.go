@@ -93,8 +93,8 @@ func blast(t *testing.T, name, fault string, seen *tally) {
 		w.round(t, name, fault, seen.rounds%2, plain, seen)
 	}
 	t.Log(seen)
-	// One short window on a busy machine says little.
-	if share, _ := seen.compare(); share < 0.1 || *strict && !seen.within() {
+	// One short window on a busy machine says little, and a machine may stand still in one.
+	if share, _ := seen.compare(); share < shareLeft || *strict && !seen.within() {
 		t.Errorf("uninvolved traffic: %v", seen)
 	}
 }

@@ -122,10 +122,14 @@ func (w *world) now() usage {
 }
 
 // settled is what the process holds when it holds no more than wanted, or, if that
-// never comes or nothing is wanted, the least it held for some seconds.
+// never comes, the least it held. If nothing is wanted it looks for some seconds.
 func (w *world) settled(wanted usage) usage {
 	w.t.Helper()
-	limit := time.After(5 * time.Second)
+	lasts := patience
+	if wanted == (usage{}) {
+		lasts = 5 * time.Second
+	}
+	limit := time.After(lasts)
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	least := w.now()

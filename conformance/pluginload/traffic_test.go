@@ -110,7 +110,8 @@ func (y *tally) add(well, broken sample) {
 // enough says that the rounds tell what there is to know.
 func (y *tally) enough() bool {
 	if !*strict {
-		return y.rounds > 0
+		share, _ := y.compare()
+		return y.rounds > 0 && (share >= shareLeft || y.rounds >= roundsMax)
 	}
 	return y.rounds >= roundsMin && (y.within() || y.rounds >= roundsMax)
 }
@@ -119,6 +120,7 @@ func (y *tally) enough() bool {
 const (
 	shareMin  = 0.95 // of the throughput
 	slowerMax = 2    // times the p99
+	shareLeft = 0.1  // of the throughput, on any machine: it lives
 )
 
 // within says whether the bounds are held.
