@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -38,18 +37,6 @@ func (a *API) createTopics(r *wire.Request) {
 		c.run(ctx)
 		r.ReplyMessage(c.resp)
 	})
-}
-
-// timeoutMax bounds what a client may ask us to wait, in milliseconds.
-const timeoutMax = 5 * 60 * 1000
-
-// controlTimeout bounds a decision that a request sets no time for, in milliseconds.
-const controlTimeout = 30 * 1000
-
-// withTimeout is the context of a request that may take so many milliseconds. Like
-// in Kafka one that may take none has failed already.
-func withTimeout(ctx context.Context, ms int32) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, time.Duration(min(ms, timeoutMax))*time.Millisecond)
 }
 
 // createTopicsCall is one request being answered.
