@@ -60,22 +60,6 @@ type Spec struct {
 	AllowRemap bool `json:"allow_remap,omitempty"`
 }
 
-// Duration is a time.Duration that is text in JSON and settings: "50ms".
-type Duration time.Duration
-
-// String is the text.
-func (d Duration) String() string { return time.Duration(d).String() }
-
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *Duration) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
-	*d = Duration(parsed)
-	return err
-}
-
 // ParseSpec reads an entry from JSON. A key that is not known is an error; Check is
 // the caller's.
 func ParseSpec(text []byte) (Spec, error) {
