@@ -80,6 +80,37 @@ func TestNewsEndWhatIsRemembered(t *testing.T) {
 	})
 }
 
+// An answer that was on its way for long is not remembered for longer: the plugin may
+// have decided when it was asked.
+func TestSlowAnswersAreRememberedNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowStub{policyStub: newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Allow}), release: make(chan struct{})}
+		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
+		alice := client("alice")
+		s.news <- auth.Event{Epoch: 1}
+		synctest.Wait()
+		var asking sync.WaitGroup
+		asking.Go(func() { a.read(alice, "a") })
+		asking.Go(func() { a.AllowedAll(alice, 1, auth.OpRead, auth.Topic, []string{"b"}) })
+		const slow = time.Second
+		time.Sleep(slow)
+		close(s.release)
+		asking.Wait()
+		s.set(func() { clear(s.verdicts) })
+		for _, name := range []string{"a", "b"} {
+			if a.read(alice, name) != Yes {
+				t.Errorf("%s is not remembered", name)
+			}
+		}
+		time.Sleep(auth.MaxAllowTTL - slow)
+		for _, name := range []string{"a", "b"} {
+			if a.read(alice, name) != No {
+				t.Errorf("%s is remembered for longer than since it was asked for", name)
+			}
+		}
+	})
+}
+
 // An answer that was on its way when the policy changed is not remembered.
 func TestAnswersThatNewsOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -99,11 +99,12 @@ func (l *link) decide(c *wire.ConnInfo, i *wire.Identity, key int16, op auth.Ope
 // time share the question.
 func (l *link) ask(who *auth.Client, k decisionKey, p *policy) (auth.Verdict, bool) {
 	answer, err, _ := l.flights.Do(k.text(p.epoch), func() (any, error) {
+		asked := l.a.opt.Clock.Now()
 		out, err := l.question(who, []auth.Action{k.action()})
 		if err != nil {
 			return auth.Deny, err
 		}
-		l.keep(&k, out[0], p)
+		l.keep(&k, out[0], p, asked)
 		return out[0].Verdict, nil
 	})
 	if err != nil {
@@ -140,17 +141,17 @@ func (l *link) complain(err error) {
 	}
 }
 
-// keep remembers a decision if it may be.
-func (l *link) keep(k *decisionKey, d auth.Decision, p *policy) {
+// keep remembers a decision if it may be, from when it was asked for: the plugin may have
+// decided at once and the answer have been on its way for long.
+func (l *link) keep(k *decisionKey, d auth.Decision, p *policy, asked time.Time) {
 	ttl := min(d.CacheTTL, auth.MaxAllowTTL)
 	if d.Verdict != auth.Allow {
 		ttl = min(d.CacheTTL, auth.MaxDenyTTL)
 	}
-	now := l.a.opt.Clock.Now()
-	if ttl <= 0 || p.giving || l.deaf(p, now) {
+	if ttl <= 0 || p.giving || l.deaf(p, l.a.opt.Clock.Now()) {
 		return
 	}
-	l.memory.put(k, d.Verdict, p.epoch, now.Add(ttl))
+	l.memory.put(k, d.Verdict, p.epoch, asked.Add(ttl))
 }
 
 // deaf says that news of the policy have not come for so long that decisions must
@@ -232,13 +233,14 @@ func (l *link) askAll(who *auth.Client, i *wire.Identity, op auth.Operation, t a
 			keys[n] = decisionKey{who: subjectOf(who, i), op: op, resource: t, name: names[place]}
 			actions[n] = keys[n].action()
 		}
+		asked := l.a.opt.Clock.Now()
 		out, err := l.question(who, actions)
 		for n, place := range some {
 			if err != nil {
 				tell(place, auth.Deny, false)
 				continue
 			}
-			l.keep(&keys[n], out[n], p)
+			l.keep(&keys[n], out[n], p, asked)
 			tell(place, out[n].Verdict, true)
 		}
 	}
