@@ -30,7 +30,8 @@ source "$here/clients/cluster.sh"
 source "$here/clients/members.sh"
 
 step_seconds_max=1800
-trap 'stop_all; three_stop; rm -rf "$work"' EXIT
+# KEEP=1 leaves what the steps wrote: the logs of the nodes, and of kgo's tests with what each goroutine waited for.
+trap 'stop_all; three_stop; [[ -n ${KEEP:-} ]] && echo "$work" || rm -rf "$work"' EXIT
 
 # while_troubled SECONDS TROUBLE COMMAND... runs a command and makes trouble for the broker every so many seconds until
 # it is done, once at least.

@@ -68,13 +68,7 @@ admin_start() {
     --admin-address "" >"$admin_mortise_dir/server.log" 2>&1 </dev/null &
   echo $! >"$admin_mortise_dir/pid"
   disown
-  local i
-  for ((i = 0; i < 300; i++)); do
-    (exec 3<>"/dev/tcp/127.0.0.1/$admin_mortise_port") 2>/dev/null && return
-    sleep 0.1
-  done
-  tail -20 "$admin_mortise_dir/server.log"
-  return 1
+  serves "$admin_mortise_port" "$(cat "$admin_mortise_dir/pid")" "$admin_mortise_dir/server.log"
 }
 
 admin_stop() {

@@ -1,22 +1,44 @@
 # Sourced by run.sh: the broker under test and the real Kafka beside it.
 
 target="${CONFORMANCE_TARGET:-mortise}"
-# free_ports N prints the first of N free ports in a row. They are below those that the system gives to connections,
-# so that none takes them while a broker is not there.
+# free_ports N [DISTANCE...] prints the first of N free ports in a row, beside which those at each distance are free too,
+# by TCP and UDP. They are below those that the system gives to connections, so that none takes them while a broker is
+# not there, and no second call gives them to somebody else.
 free_ports() {
-  python3 - "$1" <<'PY'
+  python3 - "$work/ports" "$@" <<'PY'
 import random, socket, sys
-while True:
-    first = random.randrange(10000, 30000)
+count, distances = int(sys.argv[2]), [0, *map(int, sys.argv[3:])]
+def free(port):
     try:
-        for port in range(first, first + int(sys.argv[1])):
-            with socket.socket() as s:
+        for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+            with socket.socket(type=kind) as s:
                 s.bind(("127.0.0.1", port))
-        print(first)
-        break
+        return True
     except OSError:
-        pass
+        return False
+with open(sys.argv[1], "a+") as given:
+    given.seek(0)
+    taken = set(map(int, given))
+    while True:
+        first = random.randrange(10000, 30000)
+        ports = [first + d + i for d in distances for i in range(count)]
+        if taken.isdisjoint(ports) and all(map(free, ports)):
+            break
+    given.writelines(f"{port}\n" for port in ports)
+print(first)
 PY
+}
+
+# serves PORT PID LOG waits until a broker takes connections, for two minutes at most: a machine may be busy.
+serves() {
+  local i
+  for ((i = 0; i < 1200; i++)); do
+    if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return 0; fi
+    kill -0 "$2" 2>/dev/null || break
+    sleep 0.1
+  done
+  tail -20 "$3"
+  return 1
 }
 
 reference_port=$(free_ports 2)
@@ -61,14 +83,7 @@ target_start() {
     --advertise "localhost:$target_port" --admin-address 127.0.0.1:0 >>"$target_dir/server.log" 2>&1 </dev/null &
   echo $! >"$target_dir/pid"
   disown # Its end by SIGKILL is no news.
-  local i
-  for ((i = 0; i < 300; i++)); do
-    if (exec 3<>"/dev/tcp/127.0.0.1/$target_port") 2>/dev/null; then return 0; fi
-    kill -0 "$(cat "$target_dir/pid")" 2>/dev/null || break
-    sleep 0.1
-  done
-  tail -20 "$target_dir/server.log"
-  return 1
+  serves "$target_port" "$(cat "$target_dir/pid")" "$target_dir/server.log"
 }
 
 # target_end SIGNAL stops the broker under test and waits until it is gone.

@@ -2,7 +2,7 @@
 # nodes of Mortise as `mortise dev cluster` starts them. What the tools print: three.sh. Faults: conformance/clusterload.
 
 three_dir="$work/three"
-three_port=$(free_ports 6) # three of a real Kafka take six
+three_port=$(free_ports 6 298 398 552) # three of a real Kafka take six; those of `mortise dev cluster` are at three distances more
 three="localhost:$three_port"
 three_step=1
 [[ $target == kafka ]] && three_step=2 # its controllers are between its brokers
@@ -160,7 +160,7 @@ cluster_rolling() {
 }
 
 # cluster_load breaks nodes under clients that count; see conformance/clusterload.
-cluster_load() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -mortise "$work/mortise" -faults 12 -java "$cache/kafka-4.4.0/lib/*:$work/classes" -timeout 280s); }
+cluster_load() { (cd "$here/.." && go test -count=1 -v ./conformance/clusterload -mortise "$work/mortise" -faults 12 -java "$cache/kafka-4.4.0/lib/*:$work/classes" -timeout 9m); }
 
 # cluster_kgo RECORDS FLAGS... is kgo_test with three replicas.
 cluster_kgo() { kgo_seeds="$three_all" kgo_factor=3 kgo_test "$@"; }
@@ -177,7 +177,7 @@ cluster_steps() {
     three_stop
     return
   fi
-  step cluster-kgo cluster_kgo 30000 -test.timeout 4m
+  step cluster-kgo cluster_kgo 30000 -test.timeout 9m
   step cluster-topics cluster_topics
   step cluster-node-gone cluster_node_gone
   step cluster-reassign cluster_reassign

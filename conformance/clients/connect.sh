@@ -50,11 +50,13 @@ connect_resumed() {
   mkdir -p "$work/connect"
   cd "$work/connect"
   topics "$addr" --create --topic connect-lines --partitions 2
-  find "$part" -name '*.go' -exec cat {} + | awk -v n="$connect_lines" 'NR <= n { print NR ": " $0 }' >in.txt
+  find "$part" -name '*.go' -exec cat {} + | awk -v n="$connect_lines" 'NR <= n { print NR ": " $0 }' >all.txt
+  head -n $((connect_lines * 3 / 4)) all.txt >in.txt # so that it can't be done before it is killed, however late we look
   connect_worker worker.1
   pid=$!
   lines_arrive $((connect_lines / 4))
   kill -KILL "$pid"
+  tail -n +$((connect_lines * 3 / 4 + 1)) all.txt >>in.txt
   (($(sort -u out.txt | wc -l) < connect_lines))
   connect_worker worker.2
   pid=$!

@@ -21,13 +21,13 @@ group_walk() {
 # plugin_swaps upgrades plugins of each kind a hundred times under load; some 45 seconds. plugin_faults breaks those who
 # say who may do what, at random; some 90 seconds.
 # plugin_broken does each wrong once; some 60 seconds.
-plugin_swaps() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'Swaps' -swaps 100 -timeout 5m); }
-plugin_faults() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'NoFault' -faults 60 -timeout 5m); }
+plugin_swaps() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'Swaps' -swaps 100 -timeout 9m); }
+plugin_faults() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'NoFault' -faults 60 -timeout 9m); }
 
 # plugin_rollout installs, upgrades and repairs plugins on three real nodes under load; some 15 seconds.
-plugin_rollout() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'RollOut' -mortise "$work/mortise" -timeout 2m); }
+plugin_rollout() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'RollOut' -mortise "$work/mortise" -timeout 9m); }
 
-plugin_broken() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'Blast' -broken -timeout 5m); }
+plugin_broken() { (cd "$here/.." && go test -count=1 ./conformance/pluginload -run 'Blast' -broken -timeout 9m); }
 
 gotest_steps() {
   step plugin-swaps plugin_swaps

@@ -66,5 +66,5 @@ kgo_skipped() {
 }
 
 kgo_steps() {
-  step kgo-tests kgo_test 100000 -test.timeout 4m
+  step kgo-tests kgo_test 100000 -test.timeout 9m
 }

@@ -12,7 +12,7 @@ sys.stdout.write(web.build_opener(web.ProxyHandler({})).open(sys.argv[1]).read()
 typed() {
   local i
   echo "$2"
-  for ((i = 0; i < 100; i++)); do
+  for ((i = 0; i < 600; i++)); do
     if telemetry_metrics | grep -F "client_id=\"$1\"" >/dev/null; then break; fi
     sleep 0.2
   done
@@ -22,21 +22,18 @@ typed() {
 # clients_push has Java's console clients and kgo push everything, twice a second and when they end. kgo does not know
 # Kafka's * for everything, and waits a second at least.
 clients_push() {
-  local i pid
+  local pid
   telemetry_port=$(free_ports 2)
   mkdir -p "$telemetry_dir"
   printf 'telemetry: {clients: true}\n' >"$telemetry_dir/mortise.yaml"
   "$work/mortise" serve --config "$telemetry_dir/mortise.yaml" --data "$telemetry_dir/data" --listen "127.0.0.1:$telemetry_port" \
     --advertise "localhost:$telemetry_port" --admin-address "127.0.0.1:$((telemetry_port + 1))" >"$telemetry_dir/server.log" 2>&1 &
   pid=$!
-  for ((i = 0; i < 100; i++)); do
-    if (exec 3<>"/dev/tcp/127.0.0.1/$telemetry_port") 2>/dev/null; then break; fi
-    sleep 0.1
-  done
+  serves "$telemetry_port" "$pid" "$telemetry_dir/server.log"
   run_tools "localhost:$telemetry_port" <<<"ClientMetricsCommand --alter --name all --metrics org.apache.kafka. --interval 500"
   typed console-producer a b | tool ConsoleProducer --bootstrap-server "localhost:$telemetry_port" --topic pushed
   typed mortise-cli c d | "$work/mortise" -b "localhost:$telemetry_port" produce pushed
-  tool consumer.ConsoleConsumer --bootstrap-server "localhost:$telemetry_port" --topic pushed --from-beginning --max-messages 4 --timeout-ms 20000
+  tool consumer.ConsoleConsumer --bootstrap-server "localhost:$telemetry_port" --topic pushed --from-beginning --max-messages 4 --timeout-ms 60000
   telemetry_metrics >"$telemetry_dir/metrics"
   kill "$pid"
   wait "$pid"

@@ -49,11 +49,12 @@ part_kafkajs() {
 }
 
 # Kill the broker while a load runs, start it again, let the load go on: nothing acknowledged may be missing, and
-# what was acknowledged is where it was said to be.
+# what was acknowledged is where it was said to be. The load holds 1000 files after those that are waited for, which is
+# more than are under way at a time: so it runs when the broker is killed, and is not over however late that is.
 kill_and_restart() { # TOPIC ACKED-AT
   local acked="$work/acked.$1" loader lines
   make_topic "$addr" "$1" 3
-  go_load kgo "$1" "$tree" -acked "$acked" &
+  go_load kgo "$1" "$tree" -acked "$acked" -hold $(($2 + 1000)) &
   loader=$!
   while kill -0 "$loader" 2>/dev/null; do
     lines=$(wc -l <"$acked" 2>/dev/null || echo 0)
@@ -62,6 +63,7 @@ kill_and_restart() { # TOPIC ACKED-AT
   done
   kill -0 "$loader" # The load must not be over yet.
   target_end KILL
+  touch "$acked.on"
   target_start
   wait "$loader"
   go_check kgo "$1" "$tree" -acked "$acked"

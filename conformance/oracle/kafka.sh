@@ -87,11 +87,11 @@ launch() { # DIR
   echo "$!" >"$dir/pid"
 }
 
-# Two minutes bound a start on a busy machine; it takes about three seconds on a quiet one.
+# Five minutes bound a start on a busy machine; it takes about three seconds on a quiet one.
 await() { # DIR PORT
   local dir=$1 port=$2 pid i
   pid=$(cat "$dir/pid")
-  for ((i = 0; i < 480; i++)); do
+  for ((i = 0; i < 1200; i++)); do
     if (exec 3<>"/dev/tcp/localhost/$port") 2>/dev/null; then return 0; fi
     kill -0 "$pid" 2>/dev/null || break
     sleep 0.25

@@ -1,6 +1,6 @@
 // Command goclients loads a source tree into a topic through a Go client and reads it back through another.
 //
-//	goclients load  -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE]
+//	goclients load  -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE [-hold N]]
 //	goclients check -client kgo|sarama|kafka-go -addr A -topic T -dir D [-max N] [-acked FILE] [-once]
 //	goclients checkstream -dir D [-max N]     what kcat printed comes on standard input
 //	goclients golden kgo|sarama|kafka-go N... where it puts the keys on standard input, of N partitions
@@ -9,7 +9,8 @@
 //	                                          can't log in
 //
 // A file is one record: its path is the key, its content the value, the hash of its content a header. load writes one
-// line "partition offset path" for each acknowledged record into the acked file. check wants every file once or more,
+// line "partition offset path" for each acknowledged record into the acked file; with -hold it sends so many and waits
+// for a file of that name and ".on" before it sends the rest. check wants every file once or more,
 // byte for byte, and what the acked file says at its place; with -once it wants every file once and no more, but for
 // keys that begin with ~, which are no files.
 package main
@@ -49,6 +50,7 @@ func run(args []string) error {
 	dir := flags.String("dir", "", "root of the source tree")
 	limit := flags.Int("max", 0, "take the first so many files; 0: all")
 	acked := flags.String("acked", "", "file of acknowledged records")
+	hold := flags.Int("hold", 0, "send so many files before there is a file of acked's name and .on; 0: all")
 	once := flags.Bool("once", false, "no file may be there twice")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
@@ -73,7 +75,7 @@ func run(args []string) error {
 	}
 	switch args[0] {
 	case "load":
-		return load(files, w, *acked)
+		return load(files, w, *acked, *hold)
 	case "check":
 		c := newChecker(files)
 		c.once = *once

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // record is one record as any client shows it.
@@ -53,7 +54,17 @@ func list(dir string, limit int) ([]file, error) {
 	return out, err
 }
 
-func load(files []file, w writer, acked string) error {
+// await waits until somebody has made a file.
+func await(path string) error {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("nobody has made %s in %v", path, patience)
+}
+
+func load(files []file, w writer, acked string, hold int) error {
 	out := io.Discard
 	if acked != "" {
 		f, err := os.Create(acked)
@@ -69,6 +80,11 @@ func load(files []file, w writer, acked string) error {
 	next := func() (record, bool) {
 		if i == len(files) || readErr != nil {
 			return record{}, false
+		}
+		if hold > 0 && i == hold {
+			if readErr = await(acked + ".on"); readErr != nil {
+				return record{}, false
+			}
 		}
 		f := files[i]
 		i++
