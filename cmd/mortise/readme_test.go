@@ -27,6 +27,7 @@ func TestReadme(t *testing.T) {
 	if err := os.Symlink(n.DataDir(), "mortise-data"); err != nil {
 		t.Fatal(err)
 	}
+	write(t, "gossip.keys", must(t, "", "", "cluster", "key")) // as the comment in one of the blocks says
 	for _, block := range fenced(text, "yaml") {
 		first, _, _ := strings.Cut(block, "\n")
 		name, named := strings.CutPrefix(first, "# ")
