@@ -81,15 +81,6 @@ func (c *catalog) isFact(k *Key) bool {
 	return slices.ContainsFunc(c.facts, func(f Key) bool { return f.Name == k.Name })
 }
 
-// LookupTopic finds a topic key.
-func LookupTopic(name string) (Key, bool) {
-	k, ok := keys().topicByName[name]
-	if !ok {
-		return Key{}, false
-	}
-	return *k, true
-}
-
 // LookupBroker finds a broker key that the config file can set.
 func LookupBroker(name string) (Key, bool) {
 	c := keys()

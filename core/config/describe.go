@@ -44,9 +44,6 @@ type Synonym struct {
 	Source Source
 }
 
-// IsDefault reports whether nobody set the value.
-func (e *Entry) IsDefault() bool { return e.Source == SourceDefault }
-
 // Facts are the values of keys that can't be set, by name.
 type Facts map[string]string
 

@@ -146,9 +146,6 @@ func TestKeysAreSound(t *testing.T) {
 	if _, ok := LookupBroker("node.id"); ok {
 		t.Error("node.id can be set, though it is a fact")
 	}
-	if _, ok := LookupTopic("retention.ms"); !ok {
-		t.Error("retention.ms is no topic key")
-	}
 	for _, c := range []struct {
 		scope Scope
 		name  string

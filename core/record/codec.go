@@ -29,16 +29,6 @@ func (c Codec) String() string {
 	return "unknown-" + strconv.Itoa(int(c))
 }
 
-// ParseCodec reads a codec's name as String writes it.
-func ParseCodec(name string) (Codec, error) {
-	for i, n := range codecNames {
-		if n == name {
-			return Codec(i), nil
-		}
-	}
-	return None, fmt.Errorf("compression codec %q: want none, gzip, snappy, lz4 or zstd", name)
-}
-
 // CompressionType is a topic's compression.type: keep what the producer chose,
 // or store everything with one codec. The zero value is producer.
 type CompressionType uint8

@@ -35,15 +35,6 @@ type FetchPartition struct {
 	Leader               *CurrentLeader       // nil: not told; version 12 on
 }
 
-// FailedFetch is the answer for a partition that gives nothing but an error.
-func FailedFetch(index int32, code kafka.ErrorCode) FetchPartition {
-	return FetchPartition{
-		Index: index, Err: code,
-		HighWatermark: kafka.NoOffset, LastStableOffset: kafka.NoOffset, LogStartOffset: kafka.NoOffset,
-		PreferredReadReplica: kafka.NoBroker,
-	}
-}
-
 // FetchWriter plans a Fetch response (versions 4–18) with holes for the records:
 // BeginFetch, then for each topic Topic and its Partitions, then End. The counts
 // that were announced must be kept. Hot: 0 allocs of its own.

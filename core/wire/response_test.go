@@ -247,8 +247,7 @@ func TestResponsesDoNotAllocate(t *testing.T) {
 	var r Request
 	var sink Sink = nowhere{}
 	body := BytesBody(make([]byte, 100))
-	part := FailedFetch(0, kafka.None)
-	part.Records = body
+	part := FetchPartition{PreferredReadReplica: kafka.NoBroker, Records: body}
 	result := ProduceResult{}
 	name := []byte("topic")
 	now := time.Now()

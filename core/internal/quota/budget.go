@@ -130,14 +130,6 @@ func (b *Budget) grant() {
 	}
 }
 
-// SetLimit changes the limit. What is held already stays held.
-func (b *Budget) SetLimit(limit int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.limit = limit
-	b.grant()
-}
-
 // Usage is the bytes held, the limit, and how many wait.
 func (b *Budget) Usage() (used, limit int64, waiting int) {
 	b.mu.Lock()

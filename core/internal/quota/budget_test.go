@@ -85,21 +85,6 @@ func TestStopEndsTheWait(t *testing.T) {
 	})
 }
 
-func TestSetLimitWakes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := NewBudget(10)
-		b.TryAcquire(10)
-		done := make(chan bool, 1)
-		go func() { done <- b.Acquire(5, nil) }()
-		synctest.Wait()
-		b.SetLimit(15)
-		synctest.Wait()
-		if len(done) != 1 {
-			t.Fatal("still waits though the limit was raised")
-		}
-	})
-}
-
 func TestAcquireDoesNotAllocate(t *testing.T) {
 	b := NewBudget(10)
 	if n := testing.AllocsPerRun(100, func() { b.Acquire(5, nil); b.Release(5) }); n != 0 {
