@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
 )
 
 // completionWait bounds how long a Tab waits for a cluster.
@@ -29,18 +30,10 @@ func (a *app) completeTopics(most int, files bool) cobra.CompletionFunc {
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		admin, done, err := a.admin()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer done()
-		ctx, cancel := context.WithTimeout(c.Context(), completionWait)
-		defer cancel()
-		topics, err := admin.ListTopics(ctx)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return topics.Names(), cobra.ShellCompDirectiveNoFileComp
+		return a.offered(c, func(ctx context.Context, admin *kadm.Client) ([]string, error) {
+			topics, err := admin.ListTopics(ctx)
+			return topics.Names(), err
+		})
 	}
 }
 
@@ -50,19 +43,25 @@ func (a *app) completeGroups(most int) cobra.CompletionFunc {
 		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		admin, done, err := a.admin()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer done()
-		ctx, cancel := context.WithTimeout(c.Context(), completionWait)
-		defer cancel()
-		groups, err := admin.ListGroups(ctx)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return groups.Groups(), cobra.ShellCompDirectiveNoFileComp
+		return a.offered(c, func(ctx context.Context, admin *kadm.Client) ([]string, error) {
+			groups, err := admin.ListGroups(ctx)
+			return groups.Groups(), err
+		})
 	}
+}
+
+// offered are the names that the cluster gives in time, and else none.
+func (a *app) offered(c *cobra.Command, ask func(context.Context, *kadm.Client) ([]string, error)) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(c.Context(), completionWait)
+	defer cancel()
+	err := a.withAdmin(func(admin *kadm.Client) (err error) {
+		names, err = ask(ctx, admin)
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // anyNumber lets completeTopics and completeGroups offer names for every argument.
