@@ -100,7 +100,8 @@ func planted(t *testing.T, name string) Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Program(host.Command{Path: path, Args: []string{"planted", name}})
+	return Program(host.Command{Path: path, Args: []string{"planted", name},
+		Env: []string{"GORACE=atexit_sleep_ms=0"}}) // the race detector's processes linger for a second
 }
 
 // TestGoodPluginsPass: the plugins in which faults are planted have none without.
