@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -105,8 +106,12 @@ func (p *program) unchanged() error {
 }
 
 // copyTo makes a private copy of the file and checks it again: what an interpreter
-// opens by name must be what was hashed.
+// opens by name must be what was hashed. No process is forked meanwhile: a child has the
+// copy open for writing, too, until it runs its own program, and the system starts
+// nothing that somebody may write to (ETXTBSY).
 func (p *program) copyTo(path string, want [32]byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o500)
 	if err != nil {
 		return err
