@@ -90,7 +90,8 @@ func (g *Group) askToJoin(ctx context.Context, fresh bool) error {
 	return errors.Join(errs...)
 }
 
-// doors are the addresses that may let this node in, without its own.
+// doors are the addresses that may let this node in, without its own: where it was before
+// it moved another cluster may be by now.
 func (g *Group) doors() []string {
 	var all []string
 	if g.options.Join != nil {
@@ -102,12 +103,15 @@ func (g *Group) doors() []string {
 		}
 	}
 	for b := range g.Image().Brokers() {
-		add(b.Peer)
+		if b.ID != g.options.NodeID {
+			add(b.Peer)
+		}
 	}
 	members := g.machine.members.Load()
 	for _, s := range members.Servers {
-		address, _ := addressIn(*members, s.ID)
-		add(address)
+		if address, ok := addressIn(*members, s.ID); ok && s.ID != g.serverID() {
+			add(address)
+		}
 	}
 	own := g.options.Port
 	return slices.DeleteFunc(all, func(a string) bool { return a == own.Advertised() || a == own.Addr().String() })

@@ -39,9 +39,12 @@ func (g *Group) RegisterBroker(ctx context.Context, b meta.Registration) (kafka.
 	}
 	for {
 		r, err := g.registerOnce(ctx, c)
-		lost := errors.Is(err, kafka.ErrRequestTimedOut.Err("")) || errors.Is(err, kafka.ErrNotController.Err(""))
-		if !lost || g.options.Port == nil || ctx.Err() != nil {
+		late, lost := errors.Is(err, kafka.ErrRequestTimedOut.Err("")), errors.Is(err, kafka.ErrNotController.Err(""))
+		if ctx.Err() != nil || !late && !lost || lost && g.options.Port == nil {
 			return r.BrokerEpoch, err
+		}
+		if g.options.Port == nil {
+			continue // nobody can have removed it: its disk is slow
 		}
 		g.options.Log.Warn("control: nothing is heard of this broker's registration: looking for the leader, who lets this node in if it was removed", "error", err)
 		if err := g.CatchUp(ctx); err != nil {
