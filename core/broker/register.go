@@ -93,28 +93,28 @@ func (b *Broker) missLogs(r *meta.Registration, i *meta.Image) {
 	}
 }
 
-// disksChanged says whether a broker has not the disks with which the cluster knows it, if
-// it does: which ones it had before it was unregistered nobody knows. One that can't be
-// read may be any.
+// disksChanged says whether a disk with which the cluster knows a broker is gone, or may be:
+// one that can't be read may be any, a new one may be in its place, and which ones a broker
+// had before it was unregistered nobody knows. One more takes nothing away.
 func disksChanged(r *meta.Registration, i *meta.Image) bool {
 	last, known := i.Broker(r.ID)
 	if !known {
 		return true
 	}
-	unread := 0
+	gone, unread, isNew := 0, 0, false
 	for _, dir := range r.LogDirs {
 		if dir == kafka.NoTopicID {
 			unread++
 		} else if !slices.Contains(last.LogDirs, dir) {
-			return true
+			isNew = true
 		}
 	}
 	for _, dir := range last.LogDirs {
-		if !slices.Contains(r.LogDirs, dir) {
-			unread--
+		if dir == kafka.NoTopicID || !slices.Contains(r.LogDirs, dir) {
+			gone++
 		}
 	}
-	return unread < 0
+	return gone > unread || gone > 0 && isNew
 }
 
 // inspectLogs finds what the cluster must know of files that came from elsewhere: a
