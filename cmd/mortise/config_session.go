@@ -80,7 +80,8 @@ func (s *configSession) run(ctx context.Context, dryRun bool) (*configResult, er
 		default:
 			row.New = s.beneath(&was)
 		}
-		if was.IsSensitive {
+		// A name that nobody knows is described, as a secret, once it is set.
+		if was.IsSensitive || after[c.key].IsSensitive {
 			row.Old, row.New, row.secret = nil, nil, true
 		}
 		r.Changes = append(r.Changes, row)

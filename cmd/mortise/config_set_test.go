@@ -26,6 +26,7 @@ func TestConfigsAreSetAndUnset(t *testing.T) {
 			"KEY               OLD   NEW   COUNTS\nlog.retention.ms  6000  5000  live\nthis was checked and nothing was changed: a dry run\n"},
 		{"config unset broker 1 log.retention.ms", "KEY               OLD   NEW   COUNTS\nlog.retention.ms  6000  5000  live\n"},
 		{"config unset cluster log.retention.ms", "KEY               OLD   NEW      COUNTS\nlog.retention.ms  5000  default  live\n"},
+		{"config set cluster my.password=secret", "KEY          OLD  NEW  COUNTS\nmy.password  -    -    live\n"},
 		{"config set group billing consumer.session.timeout.ms=50000",
 			"KEY                          OLD    NEW    COUNTS\nconsumer.session.timeout.ms  45000  50000  live\n"},
 		{"config unset group billing consumer.session.timeout.ms",
