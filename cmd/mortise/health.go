@@ -66,6 +66,8 @@ type healthProblem struct {
 	Kind   string `json:"kind"`
 	What   string `json:"what"`
 	Advice string `json:"advice"`
+
+	each bool // each partition has it for itself
 }
 
 func healthCommand(a *app) *cobra.Command {
@@ -201,24 +203,26 @@ func (v *healthView) addReport(address string, h *broker.HealthReport) {
 	v.ProblemsTotal += h.ProblemsTotal - len(h.Problems) // those beyond the bound of the page
 }
 
-// add notes a problem. What explains others is told first, and even where there are
-// more than can be told: a node that is gone is one line, its partitions are hundreds.
+// add notes a problem.
 func (v *healthView) add(kind, what, advice string) {
+	v.tell(healthProblem{Kind: kind, What: what, Advice: advice, each: ofPartition(kind)})
+}
+
+// tell notes a problem. What explains others is told first, and even where there are
+// more than can be told: a node that is gone is one line, its partitions are hundreds.
+func (v *healthView) tell(p healthProblem) {
 	v.ProblemsTotal++
 	at := len(v.Problems)
-	if !ofPartition(kind) {
-		at = slices.IndexFunc(v.Problems, func(p healthProblem) bool { return ofPartition(p.Kind) })
-		if at < 0 {
-			at = len(v.Problems)
-		}
+	if first := slices.IndexFunc(v.Problems, func(p healthProblem) bool { return p.each }); first >= 0 && !p.each {
+		at = first
 	}
-	v.Problems = slices.Insert(v.Problems, at, healthProblem{kind, what, advice})
+	v.Problems = slices.Insert(v.Problems, at, p)
 	v.Problems = v.Problems[:min(len(v.Problems), healthProblemsMax)]
 }
 
 // ofPartition tells problems that each partition has for itself.
 func ofPartition(kind string) bool {
-	return kind == "under-replicated" || kind == "offline-partition" || kind == "no-leader"
+	return kind == "under-replicated" || kind == "under-min-isr" || kind == "offline-partition" || kind == "no-leader"
 }
 
 // print prints one line, and one more for each problem. What is wrong is the error.

@@ -65,7 +65,8 @@ func (v *healthView) addCluster(p *broker.ClusterReport) {
 	}
 	v.UnderMinISR = p.Partitions.UnderMinISR
 	if v.UnderMinISR > 0 {
-		v.add("under-min-isr", fmt.Sprintf("%s refuse acks=all: fewer replicas are in sync than min.insync.replicas", counted(v.UnderMinISR, "partition")),
-			"start the brokers that are missing, and look at the health of each")
+		v.tell(healthProblem{Kind: "under-min-isr", // of all of them
+			What:   fmt.Sprintf("%s refuse acks=all: fewer replicas are in sync than min.insync.replicas", counted(v.UnderMinISR, "partition")),
+			Advice: "start the brokers that are missing, and look at the health of each"})
 	}
 }
