@@ -69,7 +69,7 @@ func Start(t testing.TB, o Options) *Node {
 	if o.DataDir == "" {
 		o.DataDir = t.TempDir()
 	}
-	if err := o.choosePorts(); err != nil {
+	if err := o.choosePorts(t); err != nil {
 		t.Fatal(err)
 	}
 	if o.Log == nil {
@@ -88,18 +88,32 @@ func Start(t testing.TB, o Options) *Node {
 // choosePorts finds the ports that a node is to have again after a restart: none that the
 // system would give to somebody else while the node is down, as it would those it gives
 // for 0.
-func (o *Options) choosePorts() error {
+func (o *Options) choosePorts(t testing.TB) error {
 	free, err := local.FreePorts(1)
 	if err != nil {
 		return err
 	}
 	if o.Address == "" {
-		o.Address = fmt.Sprint("127.0.0.1:", free[0].Clients)
+		if o.Address, err = hold(t, free[0].Clients); err != nil {
+			return err
+		}
 	}
 	if o.Peer == anyPort {
-		o.Peer = fmt.Sprint("127.0.0.1:", free[0].Peer)
+		o.Peer, err = hold(t, free[0].Peer)
 	}
-	return nil
+	return err
+}
+
+// hold takes a port by UDP until the test ends: whoever else looks for free ports, here or
+// in another process, is not given it before the node is up, nor while it is down.
+func hold(t testing.TB, port int) (address string, err error) {
+	address = fmt.Sprint("127.0.0.1:", port)
+	c, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return "", err
+	}
+	t.Cleanup(func() { c.Close() })
+	return address, nil
 }
 
 // start starts a node in the present directory.
