@@ -57,7 +57,6 @@ connect_resumed() {
   lines_arrive $((connect_lines / 4))
   kill -KILL "$pid"
   tail -n +$((connect_lines * 3 / 4 + 1)) all.txt >>in.txt
-  (($(sort -u out.txt | wc -l) < connect_lines))
   connect_worker worker.2
   pid=$!
   lines_arrive "$connect_lines"
