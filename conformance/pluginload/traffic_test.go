@@ -2,6 +2,7 @@ package pluginload_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -130,8 +131,11 @@ func (y *tally) within() bool {
 }
 
 // compare is which share of its throughput the traffic kept, and how many times its p99
-// it had.
+// it had. Traffic that stood still all the time has kept nothing.
 func (y *tally) compare() (share, slower float64) {
+	if y.well.rate() == 0 {
+		return 0, math.Inf(1)
+	}
 	return y.broken.rate() / y.well.rate(), float64(y.broken.p99()) / float64(y.well.p99())
 }
 

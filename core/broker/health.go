@@ -33,11 +33,15 @@ func (b *Broker) health() admin.Health {
 			dirHealth(&h, d)
 		}
 	}
-	if roles := b.shown.roles.Load(); roles != nil {
-		partitionHealth(&h, roles, img, b.options.NodeID)
-	}
 	if r.Ready {
 		b.seatHealth(&h, img)
+	}
+	if p := b.shown.plugins.Load(); p != nil && r.Ready {
+		p.health(&h)
+	}
+	// What explains others comes before them: partitions may be more than the page tells.
+	if roles := b.shown.roles.Load(); roles != nil {
+		partitionHealth(&h, roles, img, b.options.NodeID)
 	}
 	if c := b.shown.compaction.Load(); c != nil {
 		for p, why := range c.Failed {
@@ -45,9 +49,6 @@ func (b *Broker) health() admin.Health {
 			h.Add("failed-cleaning", fmt.Sprintf("%s can't be compacted: %v", p.TopicPartition(), why),
 				"check its files with `mortise log verify`; compaction tries again when the broker starts again")
 		}
-	}
-	if p := b.shown.plugins.Load(); p != nil && r.Ready {
-		p.health(&h)
 	}
 	return h
 }

@@ -75,7 +75,7 @@ func TestClusterPage(t *testing.T) {
 	for _, p := range h.Problems {
 		kinds += p.Kind + " "
 	}
-	if want := "no-leader no-leader no-leader fenced "; kinds != want {
+	if want := "fenced no-leader no-leader no-leader "; kinds != want {
 		t.Errorf("problems %q, want %q", kinds, want)
 	}
 	r, err := b.HTTP().Post("http://"+b.AdminAddr()+"/v1/cluster/drain", "application/json", strings.NewReader(`{"broker": 1}`))
