@@ -179,7 +179,7 @@ func (g *Group) checkSelf(ctx context.Context, members raft.Configuration, known
 	for _, s := range members.Servers {
 		ids = append(ids, string(s.ID))
 	}
-	return fmt.Errorf("%w: the one in %s is of node %s, and this is node %d: give this node its old node.id, or another data folder",
+	return fmt.Errorf("%w: the one in %s is of node %s, and this is node %d: give this node its old node.id, or another data folder, or cluster.join if it was removed and is to come back",
 		ErrStranger, g.store.dir, strings.Join(ids, ", "), g.options.NodeID)
 }
 
