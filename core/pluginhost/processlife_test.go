@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mortisemq/mortise/sdk/host/hosttest"
 	"github.com/mortisemq/mortise/sdk/plugin"
 )
 
@@ -128,7 +129,7 @@ func TestKilledBrokerLeavesNoOrphan(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	stop := stopwatch()
+	stop := hosttest.Stopwatch()
 	gone()
 	if took := stop(); took > 2*time.Second {
 		t.Errorf("the plugin lived %v longer than its broker", took)

@@ -101,30 +101,6 @@ func (w *world) until(what string, ok func(Status) bool) {
 	}
 }
 
-// stopwatch begins to count the time that this process gets; what it returns is how much
-// that was. Ticks that nobody could take are lost, so that a machine that is busy with
-// others makes it no longer.
-func stopwatch() (stop func() time.Duration) {
-	const tick = 10 * time.Millisecond
-	ended, counted := make(chan struct{}), make(chan time.Duration)
-	go func() {
-		ticks := time.NewTicker(tick)
-		defer ticks.Stop()
-		for got := time.Duration(0); ; got += tick {
-			select {
-			case <-ticks.C:
-			case <-ended:
-				counted <- got
-				return
-			}
-		}
-	}()
-	return func() time.Duration {
-		close(ended)
-		return <-counted
-	}
-}
-
 // alive listens for processes. gone waits for the end of the next one that came, and
 // of all that have its connection from it.
 func alive(t *testing.T) (path string, gone func() string) {

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mortisemq/mortise/sdk/host/hosttest"
 	"github.com/mortisemq/mortise/sdk/internal/handshake"
 	"github.com/mortisemq/mortise/sdk/plugin"
 )
@@ -62,30 +63,6 @@ func lifeline(t testing.TB) (address string, accept func() (pid int, end net.Con
 // patience is how long anything may take on a busy machine.
 const patience = time.Minute
 
-// stopwatch begins to count the time that this process gets; what it returns is how much
-// that was. Ticks that nobody could take are lost, so that a machine that is busy with
-// others makes it no longer.
-func stopwatch() (stop func() time.Duration) {
-	const tick = 10 * time.Millisecond
-	ended, counted := make(chan struct{}), make(chan time.Duration)
-	go func() {
-		ticks := time.NewTicker(tick)
-		defer ticks.Stop()
-		for got := time.Duration(0); ; got += tick {
-			select {
-			case <-ticks.C:
-			case <-ended:
-				counted <- got
-				return
-			}
-		}
-	}()
-	return func() time.Duration {
-		close(ended)
-		return <-counted
-	}
-}
-
 // endMax is how long a process that must end may live on.
 const endMax = 2 * time.Second
 
@@ -96,7 +73,7 @@ func mustEnd(t testing.TB, what string, line net.Conn) {
 	if err := line.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	stop := stopwatch()
+	stop := hosttest.Stopwatch()
 	_, err := line.Read(make([]byte, 1))
 	if took := stop(); took > endMax || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%s lives on for %v: %v", what, took, err)
@@ -215,7 +192,7 @@ func TestStopped(t *testing.T) {
 	if err := p.Health(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("health: %v, want deadline", err)
 	}
-	stop := stopwatch()
+	stop := hosttest.Stopwatch()
 	if err := p.Stop(ctx); err != nil {
 		t.Error(err)
 	}

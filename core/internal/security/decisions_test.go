@@ -80,18 +80,26 @@ func TestNewsEndWhatIsRemembered(t *testing.T) {
 	})
 }
 
+// beingAsked is an authorizer that has been asked about a and b, alone and among several,
+// and allows both once it is released.
+func beingAsked(t *testing.T) (*slowStub, *Authorizer, *wire.ConnInfo, *sync.WaitGroup) {
+	t.Helper()
+	s := &slowStub{policyStub: newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Allow}), release: make(chan struct{})}
+	a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
+	alice := client("alice")
+	s.news <- auth.Event{Epoch: 1}
+	synctest.Wait()
+	var asking sync.WaitGroup
+	asking.Go(func() { a.read(alice, "a") })
+	asking.Go(func() { a.AllowedAll(alice, 1, auth.OpRead, auth.Topic, []string{"b"}) })
+	return s, a, alice, &asking
+}
+
 // An answer that was on its way for long is not remembered for longer: the plugin may
 // have decided when it was asked.
 func TestSlowAnswersAreRememberedNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &slowStub{policyStub: newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Allow}), release: make(chan struct{})}
-		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
-		alice := client("alice")
-		s.news <- auth.Event{Epoch: 1}
-		synctest.Wait()
-		var asking sync.WaitGroup
-		asking.Go(func() { a.read(alice, "a") })
-		asking.Go(func() { a.AllowedAll(alice, 1, auth.OpRead, auth.Topic, []string{"b"}) })
+		s, a, alice, asking := beingAsked(t)
 		const slow = time.Second
 		time.Sleep(slow)
 		close(s.release)
@@ -114,14 +122,7 @@ func TestSlowAnswersAreRememberedNoLonger(t *testing.T) {
 // An answer that was on its way when the policy changed is not remembered.
 func TestAnswersThatNewsOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &slowStub{policyStub: newStub(map[string]auth.Verdict{"a": auth.Allow, "b": auth.Allow}), release: make(chan struct{})}
-		a := chainOf(t, Link{Name: "x", Authorizer: s, Has: features()})
-		alice := client("alice")
-		s.news <- auth.Event{Epoch: 1}
-		synctest.Wait()
-		var asking sync.WaitGroup
-		asking.Go(func() { a.read(alice, "a") })
-		asking.Go(func() { a.AllowedAll(alice, 1, auth.OpRead, auth.Topic, []string{"b"}) })
+		s, a, alice, asking := beingAsked(t)
 		synctest.Wait()
 		s.news <- auth.Event{Epoch: 2}
 		synctest.Wait()
